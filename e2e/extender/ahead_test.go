@@ -74,9 +74,9 @@ func (a *ahead) awaitReserved(names ...string) {
 
 func TestAheadAGangStartsWhole(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	a := c.alone(muster.Options{})
-	pods := members("g", 4, "3")
+	pods := workload.NewMembers("g", 4, "3")
 	c.createPods(pods[:3]...)
 	a.rests(exactly(map[string]int{}))
 	a.areGated("g-0", "g-1", "g-2")
@@ -93,9 +93,9 @@ func TestAheadAGangStartsWhole(t *testing.T) {
 func TestAheadOfGangsForTheRoomOfOneTheOthersStayGated(t *testing.T) {
 	const each = 4
 	c := newCluster(t, workload.NewNodes("node", each+1, "4")...)
-	c.createPodGroups(newPodGroup("a", each), newPodGroup("b", each), newPodGroup("c", each))
+	c.createPodGroups(workload.NewPodGroup("a", each), workload.NewPodGroup("b", each), workload.NewPodGroup("c", each))
 	a := c.alone(muster.Options{})
-	c.createPods(interleaved(members("a", each, "3"), members("b", each, "3"), members("c", each, "3"))...)
+	c.createPods(interleaved(workload.NewMembers("a", each, "3"), workload.NewMembers("b", each, "3"), workload.NewMembers("c", each, "3"))...)
 	over := map[string]bool{}
 	for i := range 3 {
 		a.rests(whole(i+1, each))
@@ -110,9 +110,9 @@ func TestAheadOfGangsForTheRoomOfOneTheOthersStayGated(t *testing.T) {
 
 func TestAheadAGangWithoutRoomStaysGated(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	a := c.alone(muster.Options{})
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	a.awaitWhy("g", "places for 3 of 4 members")
 	a.rests(exactly(map[string]int{}))
 	a.areGated("g-0", "g-1", "g-2", "g-3")
@@ -124,9 +124,9 @@ func TestAheadAGangWithoutRoomStaysGated(t *testing.T) {
 
 func TestAheadMembersThatComeLaterFollowAndLostOnesAreReplaced(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 2))
+	c.createPodGroups(workload.NewPodGroup("g", 2))
 	a := c.alone(muster.Options{})
-	pods := members("g", 5, "3")
+	pods := workload.NewMembers("g", 5, "3")
 	c.createPods(pods[:2]...)
 	a.rests(exactly(map[string]int{"g": 2}))
 	c.createPods(pods[2])
@@ -143,11 +143,11 @@ func TestAheadAGangHasPodsOfLowerPriorityEvicted(t *testing.T) {
 	nodes := workload.NewNodes("node", 5, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("g", 3))
+	c.createPodGroups(workload.NewPodGroup("g", 3))
 	c.occupy("low", nodes[:3])
 	c.occupy("high", nodes[3:4], workload.OfPriority("high"))
 	a := c.alone(muster.Options{})
-	c.createPods(members("g", 3, "3", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("g", 3, "3", workload.OfPriority("high"))...)
 	a.rests(exactly(map[string]int{"": 4, "g": 3}))
 	if got := len(c.left()); got != 5 {
 		t.Errorf("pods that are left: %v, want one of low priority, one of high and the gang", c.left())
@@ -158,9 +158,9 @@ func TestAheadAGangHasPodsOfLowerPriorityEvicted(t *testing.T) {
 // makes, which is its own to know.
 func TestAheadAGangThatStaysShortIsBrokenUp(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 2))
+	c.createPodGroups(workload.NewPodGroup("g", 2))
 	a := c.alone(muster.Options{Text: "gangs: {whenShort: Break, breakAfter: 10s}"})
-	pods := members("g", 4, "3")
+	pods := workload.NewMembers("g", 4, "3")
 	c.newLateClaim("late").used(pods[1])
 	c.createPods(pods[:2]...)
 	a.awaits(exactly(map[string]int{"g": 1}))
@@ -186,15 +186,15 @@ func TestAheadNobodyIsEvictedWhereThatDoesNotHelpTheWholeGang(t *testing.T) {
 	nodes := workload.NewNodes("node", 4, "4")
 	c := newCluster(t, append(nodes, workload.NewNode("apart", "8"))...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("g", 4), newPodGroup("later", 1))
+	c.createPodGroups(workload.NewPodGroup("g", 4), workload.NewPodGroup("later", 1))
 	c.occupy("low", nodes[:3])
 	c.occupy("high", nodes[3:], workload.OfPriority("high"))
 	c.createPods(workload.NewPod("apart", "8", workload.On("apart")))
 	a := c.alone(muster.Options{Text: "gangs: {preemptAfter: 100ms}"})
-	c.createPods(members("g", 4, "3", workload.OfPriority("high"), beside("apart"))...)
+	c.createPods(workload.NewMembers("g", 4, "3", workload.OfPriority("high"), beside("apart"))...)
 	a.awaitWhy("g", "places for 0 of 4 members")
 	// Muster has thought of evictions for g before it has pods evicted for a gang that comes later.
-	c.createPods(members("later", 1, "8", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("later", 1, "8", workload.OfPriority("high"))...)
 	a.rests(exactly(map[string]int{"": 5, "later": 1}))
 	c.wantLeft("g-0", "g-1", "g-2", "g-3", "high-0", "low-0", "low-1", "low-2", "later-0")
 }
@@ -218,10 +218,10 @@ func reserved(t *testing.T, start func(*cluster, muster.Options) *ahead) *ahead 
 	nodes := workload.NewNodes("node", 3, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("g", 3))
+	c.createPodGroups(workload.NewPodGroup("g", 3))
 	c.occupy("slow", nodes[:1], func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = new(int64(3600)) })
 	a := start(c, muster.Options{Text: "gangs: {preemptAfter: 100ms}"})
-	c.createPods(members("g", 3, "3", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("g", 3, "3", workload.OfPriority("high"))...)
 	a.awaitReserved("g-0", "g-1", "g-2")
 	c.Eventually("a victim is being deleted", func() error {
 		if c.Pod("slow-0").DeletionTimestamp == nil {

@@ -88,8 +88,8 @@ func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
 			c := newClusterWith(t, claims, nodes...)
 			c.createDevices(2, nodes[0])
 			c.serveAndSchedule(muster.Options{Selection: muster.Extender})
-			c.createPodGroups(newPodGroup("ring", 4))
-			c.createPods(members("ring", 4, "100m", change)...)
+			c.createPodGroups(workload.NewPodGroup("ring", 4))
+			c.createPods(workload.NewMembers("ring", 4, "100m", change)...)
 			for i := range 4 {
 				c.awaitCondition(fmt.Sprintf("ring-%d", i))
 			}
@@ -116,8 +116,8 @@ func TestAGangThatSharesAClaimStartsOnOneNode(t *testing.T) {
 	}
 	c.Create(claim)
 	c.serveAndSchedule(muster.Options{Selection: muster.Extender})
-	c.createPodGroups(newPodGroup("ring", 3))
-	c.createPods(members("ring", 3, "1", func(pod *corev1.Pod) {
+	c.createPodGroups(workload.NewPodGroup("ring", 3))
+	c.createPods(workload.NewMembers("ring", 3, "1", func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}
 		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	})...)

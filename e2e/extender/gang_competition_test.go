@@ -50,8 +50,8 @@ func TestOfInterleavedGangsAsManyStartAsThereIsRoomFor(t *testing.T) {
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	var gangs [][]*corev1.Pod
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		c.createPodGroups(newPodGroup(name, each))
-		gangs = append(gangs, members(name, each, "3"))
+		c.createPodGroups(workload.NewPodGroup(name, each))
+		gangs = append(gangs, workload.NewMembers(name, each, "3"))
 	}
 	c.createPods(interleaved(gangs...)...)
 	w.settles(whole(rooms, each))
@@ -63,9 +63,9 @@ func TestGangsForWhichThereIsRoomForOneStartOneAfterTheOther(t *testing.T) {
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	gangs := []string{"a", "b", "c"}
 	for _, name := range gangs {
-		c.createPodGroups(newPodGroup(name, each))
+		c.createPodGroups(workload.NewPodGroup(name, each))
 	}
-	c.createPods(interleaved(members("a", each, "3"), members("b", each, "3"), members("c", each, "3"))...)
+	c.createPods(interleaved(workload.NewMembers("a", each, "3"), workload.NewMembers("b", each, "3"), workload.NewMembers("c", each, "3"))...)
 	over := map[string]bool{}
 	for i := range gangs {
 		w.settles(whole(i+1, each))
@@ -91,10 +91,10 @@ func TestTheGangOfTheHighestPriorityStartsFirst(t *testing.T) {
 		c.createPods(workload.NewPod("in-the-way-on-"+node.Name, "4", onNode(node.Name), workload.OfPriority("higher")))
 	}
 	w := c.serveAndSchedule(muster.Options{}).watch()
-	c.createPodGroups(newPodGroup("low", each), newPodGroup("high", each))
-	c.createPods(members("low", each, "3")...)
+	c.createPodGroups(workload.NewPodGroup("low", each), workload.NewPodGroup("high", each))
+	c.createPods(workload.NewMembers("low", each, "3")...)
 	w.settles(exactly(map[string]int{"": each}))
-	c.createPods(members("high", each, "3", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("high", each, "3", workload.OfPriority("high"))...)
 	w.settles(exactly(map[string]int{"": each}))
 	c.deletePods(ofNoGang)
 	w.settles(exactly(map[string]int{"": each, "high": each}))
@@ -106,13 +106,13 @@ func TestAGangGivesItsPlacesToOneOfHigherPriorityBeforeItStarts(t *testing.T) {
 	const each = 4
 	c := newCluster(t, workload.NewNodes("node", each, "4")...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("low", each), newPodGroup("high", each))
+	c.createPodGroups(workload.NewPodGroup("low", each), workload.NewPodGroup("high", each))
 	s := c.serve(muster.Options{})
 	w, d := s.watch(), s.shutFor("low-3")
 	c.Schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("low", each, "3")...)
+	c.createPods(workload.NewMembers("low", each, "3")...)
 	s.awaitHeld("low", each-1)
-	c.createPods(members("high", each, "3", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("high", each, "3", workload.OfPriority("high"))...)
 	s.awaitHeld("low", 0)
 	d.open() // a bind call comes after all was given up
 	w.settles(exactly(map[string]int{"high": each}))
@@ -123,12 +123,12 @@ func TestAGangGivesItsPlacesToOneOfHigherPriorityBeforeItStarts(t *testing.T) {
 func TestPodsOfNoGangHaveTheRoomThatAGangDoesNotPlanToTake(t *testing.T) {
 	const each = 4
 	c := newCluster(t, workload.NewNodes("node", each, "4")...)
-	c.createPodGroups(newPodGroup("g", each), newPodGroup("giant", each+1))
+	c.createPodGroups(workload.NewPodGroup("g", each), workload.NewPodGroup("giant", each+1))
 	s := c.serve(muster.Options{})
 	w, d := s.watch(), s.shutFor("g-3")
 	c.Schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("giant", each+1, "3")...) // has no place ever, and keeps none from others
-	c.createPods(members("g", each, "3")...)
+	c.createPods(workload.NewMembers("giant", each+1, "3")...) // has no place ever, and keeps none from others
+	c.createPods(workload.NewMembers("g", each, "3")...)
 	s.awaitHeld("g", each-1)
 	for i := range each {
 		c.createPods(workload.NewPod(fmt.Sprintf("large-%d", i), "2"), workload.NewPod(fmt.Sprintf("small-%d", i), "1"))

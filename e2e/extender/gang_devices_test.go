@@ -32,8 +32,8 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 	_, err := rules.Create(c.Context(), rule, metav1.CreateOptions{})
 	c.Must(err)
 	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
-	c.createPodGroups(newPodGroup("ring", 2))
-	c.createPods(members("ring", 2, "100m", claiming)...)
+	c.createPodGroups(workload.NewPodGroup("ring", 2))
+	c.createPods(workload.NewMembers("ring", 2, "100m", claiming)...)
 	s.awaitWhy("ring", "places for 1 of 2 members")
 	if got := c.allocated(); got != 0 {
 		t.Errorf("%d claims of a gang that cannot start hold devices", got)
@@ -86,10 +86,10 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 	}
 	sized(nodes[0], "large", "small")
 	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
-	pods := members("ring", 2, "100m", claiming)
+	pods := workload.NewMembers("ring", 2, "100m", claiming)
 	pods[0].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("either")
 	pods[1].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("large")
-	c.createPodGroups(newPodGroup("ring", 2))
+	c.createPodGroups(workload.NewPodGroup("ring", 2))
 	c.createPods(pods...)
 	s.awaitWhy("ring", "places for 1 of 2 members")
 	if got := c.allocated(); got != 0 {

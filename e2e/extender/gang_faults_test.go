@@ -38,7 +38,7 @@ func TestMusterDiesWhileMembersAreHeld(t *testing.T) {
 
 func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	var bindings atomic.Int32
 	first := c.serve(muster.Options{Kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if bindings.Add(1) == 1 {
@@ -48,7 +48,7 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
 	c.Schedule(first.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	w.awaits(exactly(map[string]int{"g": 1}))
 	first.Must(first.Crash())
 	if bound := w.everBound()["g"]; bound != 1 {
@@ -64,7 +64,7 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 
 func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	first := c.serve(muster.Options{Kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if _, recorded := c.record("g"); !recorded {
 			t.Error("a binding comes before the record")
@@ -73,7 +73,7 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
 	c.Schedule(first.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	c.Eventually("the start is recorded", func() error {
 		if _, recorded := c.record("g"); !recorded {
 			return errors.New("it is not")
@@ -84,8 +84,8 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 	before, _ := c.record("g")
 	// One that needs the same nodes, and would go first by its priority.
 	c.createPriorityClass("urgent", 1000, func(class *schedulingv1.PriorityClass) { class.PreemptionPolicy = new(corev1.PreemptNever) })
-	c.createPodGroups(newPodGroup("other", 4))
-	c.createPods(members("other", 4, "3", workload.OfPriority("urgent"))...)
+	c.createPodGroups(workload.NewPodGroup("other", 4))
+	c.createPods(workload.NewMembers("other", 4, "3", workload.OfPriority("urgent"))...)
 	w.server = c.serve(muster.Options{})
 	d.leadTo(w.server)
 	w.settles(exactly(map[string]int{"g": 4}))
@@ -139,8 +139,8 @@ func TestBindingsThatTheAPIServerDoesNotMakeAreMadeUpFor(t *testing.T) {
 	want := map[string]int{}
 	for gang := range troubles {
 		want[gang] = each
-		c.createPodGroups(newPodGroup(gang, each))
-		c.createPods(members(gang, each, "3")...)
+		c.createPodGroups(workload.NewPodGroup(gang, each))
+		c.createPods(workload.NewMembers(gang, each, "3")...)
 	}
 	w.settles(exactly(want))
 	mu.Lock()

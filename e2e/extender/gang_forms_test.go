@@ -54,11 +54,11 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 			for name, count := range map[string]int{"fits": each, "large": tooMany} {
 				name = fmt.Sprintf("%s-%s-%d", name, profile, number)
 				if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
-					group := newPodGroup(name, int64(count))
+					group := workload.NewPodGroup(name, count)
 					group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
 					groups = append(groups, group)
 				}
-				pods = append(pods, members(name, count, "3", workload.ScheduledBy(profile), by(label, name, count))...)
+				pods = append(pods, workload.NewMembers(name, count, "3", workload.ScheduledBy(profile), by(label, name, count))...)
 				if count == each {
 					want[name] = each
 				}
@@ -77,10 +77,10 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 func TestAGangOfAThousandStartsWhole(t *testing.T) {
 	const each = 1000
 	c := newCluster(t, workload.NewNodes("node", each, "4")...)
-	c.createPodGroups(newPodGroup("g", each))
+	c.createPodGroups(workload.NewPodGroup("g", each))
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	created := time.Now()
-	c.createPods(members("g", each, "3")...)
+	c.createPods(workload.NewMembers("g", each, "3")...)
 	t.Logf("all pods were created in %s", time.Since(created))
 	w.settles(exactly(map[string]int{"g": each}))
 	t.Logf("all pods were bound %s after the first was created", time.Since(created))

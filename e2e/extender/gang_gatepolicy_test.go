@@ -81,7 +81,7 @@ func TestWhoIsPlacedAheadIsGatedByThePolicyAndByTheWebhook(t *testing.T) {
 			c.wantGates("ahead.yaml", c.namespace("ahead", map[string]string{v1alpha1.LabelAhead: "true"}))
 			// gangs.gates is Never, and the other profile places nobody ahead.
 			for name, change := range map[string]func(*corev1.Pod){
-				"a member": ofGang("g"), "a pod that is opted in": workload.Labelled(v1alpha1.LabelAhead, "true"),
+				"a member": workload.InGang("g"), "a pod that is opted in": workload.Labelled(v1alpha1.LabelAhead, "true"),
 			} {
 				if got := c.created(workload.NewPod("trial", "1", change, workload.ScheduledBy("batch"))); len(got) > 0 {
 					t.Errorf("%s of a profile without Ahead has the gates %v", name, got)
@@ -105,7 +105,7 @@ func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
 	c := newCluster(t)
 	c.applyGatePolicy(c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
 	for name, want := range map[string]bool{corev1.DefaultSchedulerName: true, "batch": true, byHand: false} {
-		pod := workload.NewPod("trial", "1", ofGang("g"), workload.ScheduledBy(name))
+		pod := workload.NewPod("trial", "1", workload.InGang("g"), workload.ScheduledBy(name))
 		if got := c.created(pod); (len(got) > 0) != want {
 			t.Errorf("gates of a pod for the scheduler %s: %v", name, got)
 		}
@@ -117,7 +117,7 @@ func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
 func TestAMemberIsGatedWhoseContainerHasAVariableTwice(t *testing.T) {
 	c := newCluster(t)
 	c.applyGatePolicy(c.serve(muster.Options{}))
-	made, err := c.wouldBe(workload.NewPod("g-0", "1", ofGang("g"), func(pod *corev1.Pod) {
+	made, err := c.wouldBe(workload.NewPod("g-0", "1", workload.InGang("g"), func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
 	}))
 	c.Must(err)

@@ -56,9 +56,9 @@ func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run("by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 5, "4")...)
-			c.createPodGroups(newPodGroup("g", 4))
+			c.createPodGroups(workload.NewPodGroup("g", 4))
 			g := c.keepGates(by, "UntilMembers")
-			pods := members("g", 4, "3")
+			pods := workload.NewMembers("g", 4, "3")
 			c.createPods(workload.NewPod("single", "3"))
 			g.awaits(exactly(map[string]int{"": 1}))
 			for _, pod := range pods[:3] {
@@ -87,9 +87,9 @@ func (s *server) awaitWhy(gang, why string) {
 
 func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	g := c.keepGates(muster.Policy, "UntilPlace")
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	g.awaitWhy("g", "places for 3 of 4 members")
 	g.stayGated("g-0", "g-1", "g-2", "g-3")
 
@@ -108,9 +108,9 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 	for by, gates := range map[muster.Gatekeeper]int{muster.Policy: 1, muster.Webhook: 0} {
 		t.Run("gated by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-			c.createPodGroups(newPodGroup("g", 4))
+			c.createPodGroups(workload.NewPodGroup("g", 4))
 			g := c.keepGates(by, "UntilMembers")
-			pods := members("g", 4, "3")
+			pods := workload.NewMembers("g", 4, "3")
 			c.createPods(pods[:2]...)
 			g.stayGated("g-0", "g-1")
 			g.Must(g.Crash())
@@ -128,9 +128,9 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 
 func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	g := c.keepGates(muster.Policy, "UntilMembers")
-	c.createPods(members("g", 2, "3")...)
+	c.createPods(workload.NewMembers("g", 2, "3")...)
 	g.stayGated("g-0", "g-1")
 	g.Must(g.Crash())
 	g.again("Never")
@@ -141,11 +141,11 @@ func TestAGangThatMayPreemptIsNotLeftBehindGates(t *testing.T) {
 	nodes := workload.NewNodes("node", 3, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("low", 3), newPodGroup("high", 3))
+	c.createPodGroups(workload.NewPodGroup("low", 3), workload.NewPodGroup("high", 3))
 	g := c.keepGates(muster.Webhook, "UntilPlace")
 	c.occupy("single", nodes)
-	c.createPods(members("low", 3, "3")...)
-	c.createPods(members("high", 3, "3", workload.OfPriority("high"))...)
+	c.createPods(workload.NewMembers("low", 3, "3")...)
+	c.createPods(workload.NewMembers("high", 3, "3", workload.OfPriority("high"))...)
 	g.awaits(exactly(map[string]int{"": 3, "high": 3}))
 	g.awaitWhy("low", "places for 0 of 3 members")
 	for _, pod := range []string{"low-0", "low-1", "low-2"} {

@@ -17,11 +17,11 @@ import (
 func held(t *testing.T) (w *witness, d *door) {
 	t.Helper()
 	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	s := c.serve(muster.Options{})
 	w, d = s.watch(), s.shutFor("g-3")
 	c.Schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	s.awaitHeld("g", 3)
 	return w, d
 }
@@ -30,7 +30,7 @@ func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
 	w, d := held(t)
 	w.RemovePod("g-0")
 	w.awaitHeld("g", 2)
-	w.createPods(workload.NewPod("g-4", "3", ofGang("g")))
+	w.createPods(workload.NewPod("g-4", "3", workload.InGang("g")))
 	w.awaitHeld("g", 3)
 	d.open()
 	w.settles(exactly(map[string]int{"g": 4}))
@@ -62,7 +62,7 @@ func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 		})
 		d.open()
 		w.awaitHeld("g", 4)
-		w.createPods(workload.NewPod("g-4", "3", ofGang("g")))
+		w.createPods(workload.NewPod("g-4", "3", workload.InGang("g")))
 		w.settles(exactly(map[string]int{"g": 5}))
 	})
 }
@@ -70,7 +70,7 @@ func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 func (c *cluster) editPodGroup(name string, minMember int) {
 	c.Helper()
 	patch := fmt.Appendf(nil, `{"spec": {"minMember": %d}}`, minMember)
-	_, err := c.podGroups(newPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := c.podGroups(workload.NewPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	c.Must(err)
 }
 
@@ -110,7 +110,7 @@ func (s *server) placeOfOneHeld(gang string) string {
 
 func TestAPodGroupIsDeletedWhileMembersAreHeld(t *testing.T) {
 	w, d := held(t)
-	again := newPodGroup("g", 4)
+	again := workload.NewPodGroup("g", 4)
 	groups := w.podGroups(again)
 	w.Must(groups.Delete(t.Context(), "g", metav1.DeleteOptions{}))
 	w.awaitHeld("g", 0)

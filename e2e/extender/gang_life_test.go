@@ -14,9 +14,9 @@ import (
 
 func TestCompletedPodsOfAFormerPodGroupDoNotCount(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
-	c.createPodGroups(newPodGroup("g", 2))
+	c.createPodGroups(workload.NewPodGroup("g", 2))
 	w := c.serveAndSchedule(muster.Options{}).watch()
-	c.createPods(members("g", 2, "3")...)
+	c.createPods(workload.NewMembers("g", 2, "3")...)
 	w.settles(exactly(map[string]int{"g": 2}))
 	for _, name := range []string{"g-0", "g-1"} {
 		pod := c.Pod(name)
@@ -24,7 +24,7 @@ func TestCompletedPodsOfAFormerPodGroupDoNotCount(t *testing.T) {
 		_, err := c.Client.CoreV1().Pods(workload.Namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
 		c.Must(err)
 	}
-	again := newPodGroup("g", 4)
+	again := workload.NewPodGroup("g", 4)
 	groups := c.podGroups(again)
 	c.Eventually("the PodGroup is created anew, in another second than its pods", func() error {
 		if err := groups.Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
@@ -40,20 +40,20 @@ func TestCompletedPodsOfAFormerPodGroupDoNotCount(t *testing.T) {
 		return nil
 	})
 	for i := range 4 {
-		c.createPods(workload.NewPod(fmt.Sprintf("next-%d", i), "3", ofGang("g")))
+		c.createPods(workload.NewPod(fmt.Sprintf("next-%d", i), "3", workload.InGang("g")))
 	}
 	w.settles(exactly(map[string]int{"g": 2})) // there is room for two of four
 }
 
 func TestMembersKeepTheirPlacesWhenTheirCallsHaveTakenAsLongAsTheyMay(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
-	group := newPodGroup("g", 4)
+	group := workload.NewPodGroup("g", 4)
 	group.Object["spec"].(map[string]any)["scheduleTimeoutSeconds"] = int64(600)
 	c.createPodGroups(group)
 	s := c.serve(muster.Options{Text: "timeouts:\n  bind: 3s\n"})
 	w, d := s.watch(), s.shutFor("g-3")
 	c.Schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	for _, name := range []string{"g-0", "g-1", "g-2"} {
 		c.Eventually("the call for "+name+" ends, and it keeps its place", func() error {
 			page, err := s.Page(s.Context(), "/debug/gangs/"+workload.Namespace+"/g")

@@ -37,24 +37,24 @@ func (c *cluster) awaitEvent(about types.UID, words string) {
 
 func TestAGroupMayBeCreatedAfterItsPods(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("misspelled", 4))
+	c.createPodGroups(workload.NewPodGroup("misspelled", 4))
 	w := c.serveAndSchedule(muster.Options{}).watch()
-	c.createPods(members("g", 4, "3")...)
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	for i := range 4 {
 		uid := c.Pod(fmt.Sprintf("g-%d", i)).UID
 		c.awaitEvent(uid, "there is no PodGroup g in namespace default")
 		c.awaitEvent(uid, "4 gang: its PodGroup does not exist") // the scheduler's
 	}
 	w.settles(exactly(map[string]int{}))
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestMembersWaitForTheOthersToBeCreated(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	w := c.serveAndSchedule(muster.Options{}).watch()
-	pods := members("g", 4, "3")
+	pods := workload.NewMembers("g", 4, "3")
 	c.createPods(pods[:3]...)
 	w.settles(exactly(map[string]int{}))
 	c.awaitEvent(c.Pod("g-0").UID, "4 gang: members are missing")
@@ -64,11 +64,11 @@ func TestMembersWaitForTheOthersToBeCreated(t *testing.T) {
 
 func TestAGangWaitsUntilItsMinResourcesAreFree(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
-	group := newPodGroup("g", 2)
+	group := workload.NewPodGroup("g", 2)
 	c.Must(unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": "20"}, "spec", "minResources"))
 	c.createPodGroups(group)
 	w := c.serveAndSchedule(muster.Options{}).watch()
-	c.createPods(members("g", 2, "1")...)
+	c.createPods(workload.NewMembers("g", 2, "1")...)
 	w.settles(exactly(map[string]int{}))
 	c.createNodes(workload.NewNode("added", "4"))
 	w.settles(exactly(map[string]int{"g": 2}))
@@ -76,8 +76,8 @@ func TestAGangWaitsUntilItsMinResourcesAreFree(t *testing.T) {
 
 func TestAMemberThatHasSucceededCountsAsStarted(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
-	c.createPodGroups(newPodGroup("g", 3))
-	pods := members("g", 4, "3")
+	c.createPodGroups(workload.NewPodGroup("g", 3))
+	pods := workload.NewMembers("g", 4, "3")
 	pods[0].Spec.NodeName = "node-00"
 	c.createPods(pods[0])
 	finished := c.Pod(pods[0].Name)
@@ -92,7 +92,7 @@ func TestAMemberThatHasSucceededCountsAsStarted(t *testing.T) {
 	c.createPods(pods[3])
 	w.settles(exactly(map[string]int{"g": 3}))
 	c.Eventually("the PodGroup says so", func() error {
-		group, err := c.podGroups(newPodGroup("g", 3)).Get(t.Context(), "g", metav1.GetOptions{})
+		group, err := c.podGroups(workload.NewPodGroup("g", 3)).Get(t.Context(), "g", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

@@ -28,10 +28,10 @@ func (c *cluster) asksFor(group *unstructured.Unstructured, cpu string) {
 
 func TestTheAPIServerRefusesQuantitiesThatTakeLongToParse(t *testing.T) {
 	c := newCluster(t)
-	c.createPodGroups(newPodGroup("well", 1)) // the CRDs are served now
+	c.createPodGroups(workload.NewPodGroup("well", 1)) // the CRDs are served now
 	for _, apiGroup := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 		for name, cpu := range endless {
-			group := newPodGroup(name, 1)
+			group := workload.NewPodGroup(name, 1)
 			group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
 			c.asksFor(group, cpu)
 			_, err := c.podGroups(group).Create(t.Context(), group, metav1.CreateOptions{})
@@ -44,18 +44,18 @@ func TestTheAPIServerRefusesQuantitiesThatTakeLongToParse(t *testing.T) {
 
 func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
-	c.createPodGroups(newPodGroup("well", 2))
+	c.createPodGroups(workload.NewPodGroup("well", 2))
 	c.unbound()
 	for name, cpu := range endless {
-		group := newPodGroup(name, 2)
+		group := workload.NewPodGroup(name, 2)
 		c.asksFor(group, cpu)
 		c.createPodGroups(group)
 	}
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	for name := range endless {
-		c.createPods(members(name, 2, "1")...)
+		c.createPods(workload.NewMembers(name, 2, "1")...)
 	}
-	c.createPods(members("well", 2, "1")...)
+	c.createPods(workload.NewMembers("well", 2, "1")...)
 	w.settles(exactly(map[string]int{"well": 2}))
 	for name, cpu := range endless {
 		c.awaitEvent(c.Pod(name+"-0").UID, "3 gang: its PodGroup is not valid")

@@ -27,7 +27,7 @@ type startRecord struct {
 // record reads the record of a gang, false when there is none.
 func (c *cluster) record(gang string) (startRecord, bool) {
 	c.Helper()
-	group, err := c.podGroups(newPodGroup(gang, 1)).Get(c.Context(), gang, metav1.GetOptions{})
+	group, err := c.podGroups(workload.NewPodGroup(gang, 1)).Get(c.Context(), gang, metav1.GetOptions{})
 	c.Must(err)
 	text, is := group.GetAnnotations()[committed]
 	var r startRecord
@@ -47,19 +47,19 @@ func (c *cluster) writeRecord(gang string, r any) {
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{committed: annotation}}})
 	c.Must(err)
-	_, err = c.podGroups(newPodGroup(gang, 1)).Patch(c.Context(), gang, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = c.podGroups(workload.NewPodGroup(gang, 1)).Patch(c.Context(), gang, types.MergePatchType, patch, metav1.PatchOptions{})
 	c.Must(err)
 }
 
 func TestAStaleLeaderStartsNoGangThatALaterOneHasLetGo(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
-	c.createPodGroups(newPodGroup("g", 2))
+	c.createPodGroups(workload.NewPodGroup("g", 2))
 	c.writeRecord("g", map[string]any{
 		"members": 2, "minMember": 2, "time": time.Now(),
 		"epoch": map[string]any{"lease": time.Now().Add(time.Hour).UTC(), "transitions": 3},
 	})
 	w := c.serveAndSchedule(muster.Options{Text: slowElection}).watch()
-	c.createPods(members("g", 2, "3")...)
+	c.createPods(workload.NewMembers("g", 2, "3")...)
 	c.awaitEvent(c.Pod("g-0").UID, "another replica of muster has taken over")
 	if bound := w.everBound(); len(bound) > 0 {
 		t.Errorf("pods are bound: %v", bound)

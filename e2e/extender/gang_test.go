@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -17,21 +16,6 @@ import (
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
-
-// ofGang makes a pod a member of a group by the label of the API group that there is most
-// of.
-func ofGang(name string) func(*corev1.Pod) {
-	return workload.Labelled(v1alpha1.LabelX, name)
-}
-
-// members are pods of a group, which are named after it and numbered.
-func members(group string, count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
-	var pods []*corev1.Pod
-	for i := range count {
-		pods = append(pods, workload.NewPod(fmt.Sprintf("%s-%d", group, i), cpu, append([]func(*corev1.Pod){ofGang(group)}, change...)...))
-	}
-	return pods
-}
 
 func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 	c.Helper()
@@ -44,14 +28,6 @@ func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 func (c *cluster) podGroups(like *unstructured.Unstructured) dynamic.ResourceInterface {
 	c.Helper()
 	return c.Dynamic.Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)
-}
-
-func newPodGroup(name string, minMember int64) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
-		"metadata": map[string]any{"name": name},
-		"spec":     map[string]any{"minMember": minMember},
-	}}
 }
 
 // deletePods deletes the pods of a label selector.

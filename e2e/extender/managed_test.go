@@ -63,7 +63,7 @@ func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 				ask = managed
 			}
 			c.Schedule(first.schedulerConfig(test.flags))
-			incomplete := members("g", 2, "1", standAlone(3), ask)
+			incomplete := workload.NewMembers("g", 2, "1", standAlone(3), ask)
 			c.createPods(append(incomplete, workload.NewPod("before", "1", ask), workload.NewPod("before-ordinary", "1"))...)
 			c.Eventually("muster is asked", func() error {
 				return errors.Join(c.isBound("before"), c.isBound("before-ordinary"))
@@ -137,22 +137,22 @@ func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 		change   func(*corev1.Pod)
 		want     bool
 	}{
-		{name: "a member of a PodGroup is managed", change: ofGang("g"), want: true},
+		{name: "a member of a PodGroup is managed", change: workload.InGang("g"), want: true},
 		{name: "a member of a group without an object is managed", change: ofNoObject("g", 3), want: true},
 		{
 			name:   "a member for another profile's scheduler is managed",
-			change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = "batch" },
+			change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.SchedulerName = "batch" },
 			want:   true,
 		},
-		{name: "a member for another scheduler is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = byHand }},
-		{name: "a member that has a node is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.NodeName = "a" }},
+		{name: "a member for another scheduler is not", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.SchedulerName = byHand }},
+		{name: "a member that has a node is not", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.NodeName = "a" }},
 		{name: "a pod without a gang is not", change: asIs},
 		{name: "it is in a namespace that is labelled", labelled: true, change: asIs, want: true},
 		{name: "a member whose container has a variable twice is managed", change: func(pod *corev1.Pod) {
-			ofGang("g")(pod)
+			workload.InGang("g")(pod)
 			pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
 		}, want: true},
-		{name: "a pod that asks for them already is left as it is", change: func(pod *corev1.Pod) { ofGang("g")(pod); managed(pod) }, want: true},
+		{name: "a pod that asks for them already is left as it is", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); managed(pod) }, want: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestPoliciesRunAgainAfterAWebhookIfTheyRanBefore(t *testing.T) {
 		return requested
 	}
 	c.Eventually("members are managed", func() error {
-		if made := c.trial(ofGang("g")); !isManaged(made) {
+		if made := c.trial(workload.InGang("g")); !isManaged(made) {
 			return fmt.Errorf("one requests %v", made.Spec.Containers[0].Resources.Requests)
 		}
 		return nil
@@ -110,9 +110,9 @@ func TestPoliciesRunAgainAfterAWebhookIfTheyRanBefore(t *testing.T) {
 		pod  []func(*corev1.Pod)
 		want bool
 	}{
-		"a member that it changes in nothing":     {[]func(*corev1.Pod){ofGang("g"), patched("says-so")}, true},
-		"a member whose gates it takes away":      {[]func(*corev1.Pod){ofGang("g"), patched("ungates")}, true},
-		"a member whose resources it takes away":  {[]func(*corev1.Pod){ofGang("g"), patched("unmanages")}, true},
+		"a member that it changes in nothing":     {[]func(*corev1.Pod){workload.InGang("g"), patched("says-so")}, true},
+		"a member whose gates it takes away":      {[]func(*corev1.Pod){workload.InGang("g"), patched("ungates")}, true},
+		"a member whose resources it takes away":  {[]func(*corev1.Pod){workload.InGang("g"), patched("unmanages")}, true},
 		"a pod that it makes a member by a label": {[]func(*corev1.Pod){patched("labels")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
