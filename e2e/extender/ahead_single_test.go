@@ -77,7 +77,10 @@ func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
 }
 
 func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
-	c := newCluster(t, workload.NewNode("node-a", "4", workload.NodeLabelled("zone", "a")), workload.NewNode("node-b", "4", workload.NodeLabelled("zone", "b")))
+	c := newCluster(t,
+		workload.NewNode("node-a", "4", workload.NodeLabelled("zone", "a")),
+		workload.NewNode("node-b", "4", workload.NodeLabelled("zone", "b")),
+	)
 	c.Schedule("")
 	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Pin")})
 	in := func(zone string) corev1.NodeSelectorTerm {

@@ -135,7 +135,8 @@ func (c *cluster) launch(o muster.Options) *server {
 // serveAndSchedule runs a muster and a stock scheduler that calls it.
 func (c *cluster) serveAndSchedule(o muster.Options) *server {
 	c.Helper()
-	s := c.serveAndSchedule(o)
+	s := c.serve(o)
+	c.Schedule(s.schedulerConfig(nil))
 	return s
 }
 

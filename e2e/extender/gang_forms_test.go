@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -75,6 +76,7 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 }
 
 func TestAGangOfAThousandStartsWhole(t *testing.T) {
+	lab.Long(t)
 	const each = 1000
 	c := newCluster(t, workload.NewNodes("node", each, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", each))

@@ -131,33 +131,31 @@ func (c *cluster) awaitOutage(name string, s *server) {
 func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 	c := newCluster(t)
 	c.applyManagedPolicy(c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
+	member := func(change ...func(*corev1.Pod)) []func(*corev1.Pod) {
+		return append([]func(*corev1.Pod){workload.InGang("g")}, change...)
+	}
 	tests := []struct {
 		name     string
 		labelled bool // the namespace
-		change   func(*corev1.Pod)
+		change   []func(*corev1.Pod)
 		want     bool
 	}{
-		{name: "a member of a PodGroup is managed", change: workload.InGang("g"), want: true},
-		{name: "a member of a group without an object is managed", change: ofNoObject("g", 3), want: true},
-		{
-			name:   "a member for another profile's scheduler is managed",
-			change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.SchedulerName = "batch" },
-			want:   true,
-		},
-		{name: "a member for another scheduler is not", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.SchedulerName = byHand }},
-		{name: "a member that has a node is not", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); pod.Spec.NodeName = "a" }},
-		{name: "a pod without a gang is not", change: asIs},
-		{name: "it is in a namespace that is labelled", labelled: true, change: asIs, want: true},
-		{name: "a member whose container has a variable twice is managed", change: func(pod *corev1.Pod) {
-			workload.InGang("g")(pod)
+		{name: "a member of a PodGroup is managed", change: member(), want: true},
+		{name: "a member of a group without an object is managed", change: member(ofNoObject("g", 3)), want: true},
+		{name: "a member for another profile's scheduler is managed", change: member(workload.ScheduledBy("batch")), want: true},
+		{name: "a member for another scheduler is not", change: member(workload.ScheduledBy(byHand))},
+		{name: "a member that has a node is not", change: member(workload.On("a"))},
+		{name: "a pod without a gang is not"},
+		{name: "it is in a namespace that is labelled", labelled: true, want: true},
+		{name: "a member whose container has a variable twice is managed", change: member(func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
-		}, want: true},
-		{name: "a pod that asks for them already is left as it is", change: func(pod *corev1.Pod) { workload.InGang("g")(pod); managed(pod) }, want: true},
+		}), want: true},
+		{name: "a pod that asks for them already is left as it is", change: member(managed), want: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := &cluster{c.Of(t)}
-			pod := workload.NewPod("trial", "1", test.change)
+			pod := workload.NewPod("trial", "1", test.change...)
 			if test.labelled {
 				pod.Namespace = c.namespace("managed", map[string]string{v1alpha1.LabelManaged: "true"})
 			}

@@ -179,6 +179,8 @@ profiles:
           - matchExpressions: [{key: color, operator: In, values: [blue]}]
 `
 
+func colored(color string) *corev1.Node { return workload.NewNode(color, "4", workload.NodeLabelled("color", color)) }
+
 func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -192,7 +194,7 @@ func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
 		},
 		"muster turned all nodes down": {
 			config: onlyBlue,
-			cpu:    "1", has: workload.NewNode("red", "4", workload.NodeLabelled("color", "red")), added: workload.NewNode("blue", "4", workload.NodeLabelled("color", "blue")),
+			cpu:    "1", has: colored("red"), added: colored("blue"),
 			want: "0/1 nodes are available: 1 node(s) didn't match scheduler-enforced node affinity.",
 		},
 	} {
@@ -215,7 +217,7 @@ func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
 
 func TestAPodIsPreemptedOnlyWhereMusterAgrees(t *testing.T) {
 	// Kube-scheduler alone would evict from red: one pod is a smaller loss than two.
-	c := newCluster(t, workload.NewNode("red", "4", workload.NodeLabelled("color", "red")), workload.NewNode("blue", "4", workload.NodeLabelled("color", "blue")))
+	c := newCluster(t, colored("red"), colored("blue"))
 	c.createPriorityClass("high", 1000)
 	c.createPods(
 		workload.NewPod("red-all", "4", workload.On("red")),
