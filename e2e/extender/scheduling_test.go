@@ -179,7 +179,9 @@ profiles:
           - matchExpressions: [{key: color, operator: In, values: [blue]}]
 `
 
-func colored(color string) *corev1.Node { return workload.NewNode(color, "4", workload.NodeLabelled("color", color)) }
+func colored(color string) *corev1.Node {
+	return workload.NewNode(color, "4", workload.NodeLabelled("color", color))
+}
 
 func TestPodsThatFitNowhereAreBoundWhenANodeIsAdded(t *testing.T) {
 	t.Parallel()

@@ -1,23 +1,19 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"muster.dev/muster/e2e/workload"
 )
-
-// clusterWide are the kinds of objects without a namespace.
-var clusterWide = map[string]bool{
-	"CustomResourceDefinition": true, "DeviceClass": true, "DeviceTaintRule": true, "Namespace": true, "Node": true, "NodeMetric": true,
-	"PersistentVolume": true, "PriorityClass": true, "ResourceSlice": true, "StorageClass": true,
-}
 
 // Create creates objects as they are, in the workloads' namespace if they name none.
 func (l *Lab) Create(objects ...runtime.Object) {
@@ -41,15 +37,37 @@ func (l *Lab) Try(object runtime.Object) error {
 		}
 		u.SetGroupVersionKind(kinds[0])
 	}
-	resource, _ := meta.UnsafeGuessKindToResource(u.GroupVersionKind())
-	namespace := u.GetNamespace()
-	if namespace == "" && !clusterWide[u.GetKind()] {
-		namespace = workload.Namespace
+	served, err := l.plane.resourceOf(u.GroupVersionKind())
+	if err != nil {
+		return err
 	}
-	if _, err := l.Dynamic.Resource(resource).Namespace(namespace).Create(l.Context(), u, metav1.CreateOptions{}); err != nil {
+	namespace := ""
+	if served.Namespaced {
+		namespace = cmp.Or(u.GetNamespace(), workload.Namespace)
+	}
+	resource := l.Dynamic.Resource(u.GroupVersionKind().GroupVersion().WithResource(served.Name))
+	if _, err := resource.Namespace(namespace).Create(l.Context(), u, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return nil
+}
+
+// resourceOf is the resource of a kind, as the API server serves it.
+func (p *plane) resourceOf(kind schema.GroupVersionKind) (metav1.APIResource, error) {
+	if known, is := p.served.Load(kind); is {
+		return known.(metav1.APIResource), nil
+	}
+	list, err := p.client.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	if err != nil {
+		return metav1.APIResource{}, fmt.Errorf("ask for the resource of %s: %w", kind, err)
+	}
+	for _, resource := range list.APIResources {
+		if resource.Kind == kind.Kind && !strings.Contains(resource.Name, "/") {
+			p.served.Store(kind, resource)
+			return resource, nil
+		}
+	}
+	return metav1.APIResource{}, fmt.Errorf("the API server does not serve %s", kind)
 }
 
 // Pod reads a pod of the workloads' namespace, which must be there.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
@@ -69,6 +70,7 @@ type plane struct {
 	metadata metadata.Interface
 	before   inventory // what is there while nobody has it
 	numbered atomic.Int32
+	served   sync.Map // the metav1.APIResource of kinds
 }
 
 // number gives a name that nothing of the control plane has had.
@@ -209,6 +211,7 @@ func start(ctx context.Context, o Options) (_ *plane, err error) {
 // furnish makes the clients, creates what the options ask for and takes stock.
 func (p *plane) furnish(ctx context.Context) (err error) {
 	config := p.RESTConfig()
+	config.WarningHandler = rest.NoWarnings{} // it takes stock of what is deprecated, too
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
