@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,13 +27,10 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	}
 
 	// On a machine that is busy the API server may close a connection on which nothing comes for two seconds. The
-	// scheduler tries such pods again: up to as many as one connection has calls.
-	const ofAConnection = 100
-	var again atomic.Int32
-	bind := func(name, node string) error {
-		err := s.FilterAndBind(s.Context(), pods[name], node)
-		if err != nil && strings.Contains(err.Error(), "unexpected EOF") && again.Add(1) <= ofAConnection {
-			err = s.FilterAndBind(s.Context(), pods[name], node)
+	// scheduler tries such pods again.
+	bind := func(name, node string) (err error) {
+		for again := true; again; again = err != nil && strings.Contains(err.Error(), "unexpected EOF") && t.Context().Err() == nil {
+			err = s.FilterAndBind(t.Context(), pods[name], node)
 		}
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 	"muster.dev/muster/rescheduler/scaleup"
@@ -39,6 +40,9 @@ func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
+			if selection != muster.Scheduler {
+				lab.Long(t)
+			}
 			l := newClusterOfDevices(t, selection)
 			before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")
 			l.createPod("big", "4")

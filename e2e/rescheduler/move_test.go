@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -20,6 +21,9 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
+			if selection == muster.Extender || selection == muster.Nominate { // as with Scheduler, its scheduler asks muster
+				lab.Long(t)
+			}
 			l := newCluster(t, v1alpha1.Approve, selection)
 			before := l.small()
 			l.createPod("big", "4")
