@@ -60,12 +60,7 @@ func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
 			if used := nodesUsed(bound); len(used) != pods/4 {
 				t.Errorf("%d pods are on %d nodes, want 4 each: %v", pods, len(used), used)
 			}
-			c.Eventually("muster has seen that", func() error {
-				if got := s.nominations("confirmed"); got != pods {
-					return fmt.Errorf("it counts %v confirmed places, want %d", got, pods)
-				}
-				return nil
-			})
+			c.EventuallyIs("muster has seen that", pods, func() int { return s.nominations("confirmed") })
 			for name, pod := range bound {
 				pinned := pod.Spec.Affinity != nil
 				if pinned != (reserve == "Pin") {

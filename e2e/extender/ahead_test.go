@@ -1,7 +1,6 @@
 package extender_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -223,12 +222,7 @@ func reserved(t *testing.T, start func(*cluster, muster.Options) *ahead) *ahead 
 	a := start(c, muster.Options{Text: "gangs: {preemptAfter: 100ms}"})
 	c.createPods(workload.NewMembers("g", 3, "3", workload.OfPriority("high"))...)
 	a.awaitReserved("g-0", "g-1", "g-2")
-	c.Eventually("a victim is being deleted", func() error {
-		if c.Pod("slow-0").DeletionTimestamp == nil {
-			return errors.New("it is not")
-		}
-		return nil
-	})
+	c.EventuallyTrue("a victim is being deleted", func() bool { return c.Pod("slow-0").DeletionTimestamp != nil })
 	return a
 }
 
@@ -298,12 +292,7 @@ func TestAheadASchedulerThatIsStartedAnewKeepsReservedRoom(t *testing.T) {
 			}
 			_, err = schedulers.AwaitLeader(t.Context())
 			a.Must(err)
-			a.Eventually("muster has touched what is reserved", func() error {
-				if a.Pod("g-0").ResourceVersion == before {
-					return errors.New("it has not")
-				}
-				return nil
-			})
+			a.EventuallyTrue("muster has touched what is reserved", func() bool { return a.Pod("g-0").ResourceVersion != before })
 			a.race("rival")
 			a.ends()
 		})

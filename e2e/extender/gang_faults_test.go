@@ -2,7 +2,6 @@ package extender_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,12 +97,7 @@ func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
 	w, d := held(t)
 	w.StopAPIServer()
 	d.open()
-	w.Eventually("all bind calls have ended without a binding", func() error {
-		if got := w.calls("bind", "error") + w.calls("bind", "kept"); got != 4 {
-			return fmt.Errorf("%d bind calls have ended", got)
-		}
-		return nil
-	})
+	w.EventuallyIs("all bind calls have ended without a binding", 4, func() int { return w.calls("bind", "error") + w.calls("bind", "kept") })
 	w.Must(w.StartAPIServer(t.Context()))
 	w.settles(exactly(map[string]int{"g": 4}))
 }

@@ -98,12 +98,7 @@ func TestTheSeedsGang(t *testing.T) {
 			c.Must(errors.Join(yaml.Unmarshal([]byte(podGroup), &group.Object), yaml.UnmarshalStrict([]byte(replicaSet), set)))
 			c.createPodGroups(group)
 			c.Create(set)
-			c.Eventually("there are six pods", func() error {
-				if got := len(c.Pods()); got != 6 {
-					return fmt.Errorf("there are %d", got)
-				}
-				return nil
-			})
+			c.EventuallyIs("there are six pods", 6, func() int { return len(c.Pods()) })
 			w.settles(exactly(test.want))
 			c.awaitEvent(c.awaitPhase(group, test.phase).GetUID(), test.event)
 			if page, err := w.Page(w.Context(), "/debug/gangs/"+workload.Namespace+"/nginx"); err != nil ||

@@ -55,12 +55,7 @@ func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
 	if over := overcommitted(nodes, list); len(over) > 0 {
 		t.Errorf("overcommitted: %s", strings.Join(over, ", "))
 	}
-	c.Eventually("muster has seen that", func() error {
-		if got := s.nominations("confirmed"); got != asPlanned {
-			return fmt.Errorf("it counts %v confirmed nominations, want %d", got, asPlanned)
-		}
-		return nil
-	})
+	c.EventuallyIs("muster has seen that", asPlanned, func() int { return s.nominations("confirmed") })
 	if page, err := s.Page(s.Context(), "/debug/placement"); err != nil || !strings.Contains(page, "confirmed") {
 		t.Errorf("/debug/placement says %q, error %v", page, err)
 	}

@@ -64,12 +64,7 @@ func TestACallerThatLeavesInTheMiddleOfItsRequestHurtsNobody(t *testing.T) {
 	)
 	c.Must(err)
 	connection.Close()
-	c.Eventually("the call is over", func() error {
-		if got := s.calls("filter", "bad_request"); got != 1 {
-			return fmt.Errorf("%d bad requests are counted, want 1", got)
-		}
-		return nil
-	})
+	c.EventuallyIs("the call is over", 1, func() int { return s.calls("filter", "bad_request") })
 	if got, err := s.Filter(s.Context(), workload.NewPod("p", "1"), "a"); err != nil || len(*got.NodeNames) != 1 {
 		t.Errorf("the next call was answered %+v (error %v)", got, err)
 	}

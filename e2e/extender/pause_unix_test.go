@@ -5,7 +5,6 @@ package extender_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"syscall"
 	"testing"
 
@@ -39,22 +38,12 @@ func TestACallerThatLeavesWhileItsPodIsBoundHurtsNobody(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() { left <- s.Bind(ctx, pod, "a") }()
-	c.Eventually("the pod is being bound", func() error {
-		if got := s.callsInFlight("bind"); got != 1 {
-			return fmt.Errorf("%d calls are in flight, want 1", got)
-		}
-		return nil
-	})
+	c.EventuallyIs("the pod is being bound", 1, func() int { return s.callsInFlight("bind") })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller got %v", err)
 	}
-	c.Eventually("the call is over", func() error {
-		if got := s.calls("bind", "canceled"); got != 1 {
-			return fmt.Errorf("%d canceled calls are counted, want 1", got)
-		}
-		return nil
-	})
+	c.EventuallyIs("the call is over", 1, func() int { return s.calls("bind", "canceled") })
 	// Nobody knows yet whether the pod will be bound: its room is not given away.
 	if got, err := s.Filter(s.Context(), workload.NewPod("q", "3"), "a"); err != nil || len(*got.NodeNames) != 0 {
 		t.Errorf("filter answered %+v (error %v), want no room", got, err)

@@ -1,7 +1,6 @@
 package extender_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -78,36 +77,25 @@ func (l *lateClaim) provide() {
 // lives of which nothing is heard.
 func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
 	const assume = time.Second
-	c := newCluster(t, workload.NewNode("a", "64"), workload.NewNode("b", "1"))
+	c := newCluster(t, workload.NewNode("a", "64"), workload.NewNode("b", "1")) // b is too small for both
 	claim := c.newLateClaim("late")
 	s := c.serve(muster.Options{
 		Text: "profiles: [{offload: true, nodeSelection: Extender}]\ntimeouts: {assume: " + assume.String() + "}",
 	})
 	c.Schedule(s.schedulerConfig(nil))
-	c.createPods(workload.NewPod("first", "10m", withPort, claim.used))
-	c.Eventually("kube-scheduler waits for the volume of the first pod", func() error {
-		if c.Pod("first").Status.NominatedNodeName != "a" {
-			return errors.New("it is not nominated yet")
-		}
-		return nil
+	c.createPods(workload.NewPod("first", "2", withPort, claim.used))
+	c.EventuallyTrue("kube-scheduler waits for the volume of the first pod", func() bool {
+		return c.Pod("first").Status.NominatedNodeName == "a"
 	})
 	// Whoever is assumed after it is forgotten in the meantime.
 	c.Must(s.Offer(t.Context(), workload.NewPod("forgotten", "1"), "b"))
-	c.Eventually("an assumption has expired", func() error {
-		if s.metric("muster_cluster_assumptions_total", muster.Labels{"outcome": "expired"}) == 0 {
-			return errors.New("none has")
-		}
-		return nil
+	c.EventuallyTrue("an assumption has expired", func() bool {
+		return s.metric("muster_cluster_assumptions_total", muster.Labels{"outcome": "expired"}) > 0
 	})
-	c.createPods(workload.NewPod("second", "10m", withPort))
+	c.createPods(workload.NewPod("second", "2", withPort))
 	c.awaitCondition("second")
 	claim.provide()
-	c.Eventually("the first pod is bound", func() error {
-		if c.Pod("first").Spec.NodeName == "" {
-			return errors.New("it is not")
-		}
-		return nil
-	})
+	c.EventuallyTrue("the first pod is bound", func() bool { return c.Pod("first").Spec.NodeName != "" })
 	if got := c.Pod("second").Spec.NodeName; got != "" {
 		t.Errorf("the second one is on %s as well", got)
 	}

@@ -191,11 +191,8 @@ profiles:
 		}
 	})
 	c.Must(s.Configure(muster.Options{Text: profile("MostAllocated")}))
-	c.Eventually("the change is in force", func() error {
-		if got := s.metric("muster_config_reloads_total", muster.Labels{"result": "applied"}); got != 1 {
-			return fmt.Errorf("%d changes were applied", got)
-		}
-		return nil
+	c.EventuallyIs("the change is in force", 1, func() int {
+		return s.metric("muster_config_reloads_total", muster.Labels{"result": "applied"})
 	})
 	flow.Wait()
 	c.awaitBound(nodes + flowing)

@@ -271,12 +271,7 @@ func TestAProfileThatMusterDoesNotKnowStopsItsOwnPodsOnly(t *testing.T) {
 		return fmt.Errorf("%d events, none with the message", len(events.Items))
 	})
 	c.createPods(workload.NewPod("even", "1"))
-	c.Eventually("other pods are bound", func() error {
-		if c.Pod("even").Spec.NodeName == "" {
-			return fmt.Errorf("pod even has no node")
-		}
-		return nil
-	})
+	c.EventuallyTrue("other pods are bound", func() bool { return c.Pod("even").Spec.NodeName != "" })
 	if got := c.Pod("odd").Spec.NodeName; got != "" {
 		t.Errorf("the pod of the unknown profile is on %s", got)
 	}

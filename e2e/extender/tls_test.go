@@ -32,12 +32,8 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 	s := c.serveAndSchedule(muster.Options{TLS: true})
 	c.createPods(workload.NewPods("pod", 20, "1")...)
 	c.awaitBound(20)
-	c.Eventually("20 bindings are answered well", func() error { // a pod is bound before its call is counted
-		if got := s.calls("bind", "ok"); got != 20 {
-			return fmt.Errorf("%d are", got)
-		}
-		return nil
-	})
+	// A pod is bound before its call is counted.
+	c.EventuallyIs("20 bindings are answered well", 20, func() int { return s.calls("bind", "ok") })
 	caller, roots := &http.Client{Transport: s.Transport()}, s.Transport().TLSClientConfig.RootCAs
 	response, err := caller.Get(s.URL() + "/livez")
 	c.Must(err)

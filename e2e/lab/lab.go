@@ -18,6 +18,7 @@ package lab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -99,6 +100,28 @@ func (l *Lab) Must(err error) {
 func (l *Lab) Eventually(what string, check func() error) {
 	l.Helper()
 	Eventually(l.T, what, check)
+}
+
+// EventuallyTrue is Eventually for a check that has no more to say.
+func (l *Lab) EventuallyTrue(what string, check func() bool) {
+	l.Helper()
+	l.Eventually(what, func() error {
+		if !check() {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
+}
+
+// EventuallyIs is Eventually for a count.
+func (l *Lab) EventuallyIs(what string, want int, count func() int) {
+	l.Helper()
+	l.Eventually(what, func() error {
+		if got := count(); got != want {
+			return fmt.Errorf("it is %d, want %d", got, want)
+		}
+		return nil
+	})
 }
 
 // Eventually is [Lab.Eventually] for a test without a control plane.

@@ -1,7 +1,6 @@
 package rescheduler
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,11 +130,6 @@ func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
 	l.createPod("huge", "8")
 	l.reschedule()
 	for _, kind := range []string{"PATCH pods/status", "PATCH nodes", "POST events", "POST provisioningrequests", "POST podtemplates"} {
-		l.Eventually(kind, func() error {
-			if !written.have(kind) {
-				return errors.New("it has not been written")
-			}
-			return nil
-		})
+		l.EventuallyTrue(kind, func() bool { return written.have(kind) })
 	}
 }
