@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -46,27 +47,20 @@ func nodesUsed(pods map[string]*corev1.Pod) map[string]int {
 }
 
 func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
+	t.Parallel()
 	for _, reserve := range []string{"Nominate", "Pin"} {
 		t.Run(reserve, func(t *testing.T) {
 			const pods = 16
-			c := newCluster(t, newNodes(8, "4")...)
-			c.schedule(stock)
-			s := c.serve(serving{config: fmt.Sprintf(packing, reserve)})
-			c.createPods(newPods(pods, "1", optedIn)...)
+			c := newCluster(t, workload.NewNodes("node", 8, "4")...)
+			c.Schedule("")
+			s := c.serve(muster.Options{Text: fmt.Sprintf(packing, reserve)})
+			c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)
 			c.awaitBound(pods)
-			bound, err := c.pods()
-			if err != nil {
-				t.Fatal(err)
-			}
+			bound := c.Pods()
 			if used := nodesUsed(bound); len(used) != pods/4 {
 				t.Errorf("%d pods are on %d nodes, want 4 each: %v", pods, len(used), used)
 			}
-			c.eventually("muster has seen that", func() error {
-				if got := s.nominations("confirmed"); got != pods {
-					return fmt.Errorf("it counts %v confirmed places, want %d", got, pods)
-				}
-				return nil
-			})
+			c.EventuallyIs("muster has seen that", pods, func() int { return s.nominations("confirmed") })
 			for name, pod := range bound {
 				pinned := pod.Spec.Affinity != nil
 				if pinned != (reserve == "Pin") {
@@ -78,15 +72,18 @@ func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
 }
 
 func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
-	c := newCluster(t, newNode("node-a", "4", labelled("zone", "a")), newNode("node-b", "4", labelled("zone", "b")))
-	c.schedule(stock)
-	c.serve(serving{config: fmt.Sprintf(packing, "Pin")})
+	c := newCluster(t,
+		workload.NewNode("node-a", "4", workload.NodeLabelled("zone", "a")),
+		workload.NewNode("node-b", "4", workload.NodeLabelled("zone", "b")),
+	)
+	c.Schedule("")
+	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Pin")})
 	in := func(zone string) corev1.NodeSelectorTerm {
 		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 			{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
 		}}
 	}
-	c.createPods(newPod("p", "1", optedIn, func(pod *corev1.Pod) {
+	c.createPods(workload.NewPod("p", "1", optedIn, func(pod *corev1.Pod) {
 		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{in("nowhere"), in("b"), {}},
@@ -94,7 +91,7 @@ func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
 		}}
 	}))
 	c.awaitBound(1)
-	pod := c.pod("p")
+	pod := c.Pod("p")
 	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	if pod.Spec.NodeName != "node-b" || len(terms) != 3 || len(terms[1].MatchFields) != 1 {
 		t.Errorf("it is on %s, its terms are %+v", pod.Spec.NodeName, terms)
@@ -102,12 +99,12 @@ func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
 }
 
 func TestAGatedPodThatFitsNowhereIsLeftToTheScheduler(t *testing.T) {
-	c := newCluster(t, newNodes(2, "4")...)
-	c.schedule(stock)
-	c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
-	c.createPods(newPod("huge", "100", optedIn))
-	c.eventually("the scheduler says that it does not fit", func() error {
-		pod := c.pod("huge")
+	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
+	c.Schedule("")
+	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
+	c.createPods(workload.NewPod("huge", "100", optedIn))
+	c.Eventually("the scheduler says that it does not fit", func() error {
+		pod := c.Pod("huge")
 		if len(pod.Spec.SchedulingGates) > 0 {
 			return errors.New("it is gated")
 		}
@@ -116,29 +113,26 @@ func TestAGatedPodThatFitsNowhereIsLeftToTheScheduler(t *testing.T) {
 		}
 		return nil
 	})
-	c.create(&workload.Cluster{Nodes: []*corev1.Node{newNode("large", "200")}})
+	c.createNodes(workload.NewNode("large", "200"))
 	c.awaitBound(1)
 }
 
 func TestAnotherMusterLetsGoWhatADeadOneKept(t *testing.T) {
 	const pods = 300
-	c := newCluster(t, newNodes(20, "16")...)
-	c.schedule(stock)
-	s := c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
-	c.createPods(newPods(pods, "1", optedIn)...)
-	c.eventually("some pods are let go", func() error {
+	c := newCluster(t, workload.NewNodes("node", 20, "16")...)
+	c.Schedule("")
+	s := c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
+	c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)
+	c.Eventually("some pods are let go", func() error {
 		if s.nominations("confirmed") < 10 {
 			return fmt.Errorf("%v are bound", s.nominations("confirmed"))
 		}
 		return nil
 	})
-	s.process.Kill()
-	c.serve(serving{config: fmt.Sprintf(packing, "Nominate")})
+	s.Must(s.Crash())
+	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
 	c.awaitBound(pods)
-	bound, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := c.Pods()
 	for name, pod := range bound {
 		if len(pod.Spec.SchedulingGates) > 0 {
 			t.Errorf("%s is gated", name)

@@ -4,23 +4,23 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/e2e/process"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // tells runs a command that asks a muster, and returns its exit status and all that it prints.
 func (s *server) tells(args ...string) (int, string) {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), shared.muster, args...)
-	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.debug)
+	cmd := exec.CommandContext(s.Context(), s.Binary(), args...)
+	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.DebugURL())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -30,42 +30,13 @@ func (s *server) tells(args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// reschedule runs a rescheduler beside muster until the test ends, and returns where it answers.
-func (s *server) reschedule() string {
-	s.Helper()
-	address := s.freeAddress()
-	beside := server{cluster: s.cluster, config: filepath.Join(s.TempDir(), "rescheduler.yaml")}
-	beside.configure("rescheduler: {listen: '" + address + "'}\n")
-	rescheduler, err := process.Start(process.Spec{
-		Name: "rescheduler", Path: shared.muster, Log: filepath.Join(s.TempDir(), "rescheduler.log"),
-		Args: []string{"reschedule", "--config=" + beside.config, "--kubeconfig=" + shared.Kubeconfig()},
-	})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { rescheduler.Stop(grace) })
-	s.eventually("the rescheduler is ready", func() error {
-		response, err := http.Get("http://" + address + "/readyz")
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return errors.New(response.Status)
-		}
-		return nil
-	})
-	return "http://" + address
-}
-
 func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
-	c := newCluster(t, newNode("a", "4"), newNode("b", "2"))
-	s := c.serve(serving{})
-	c.schedule(s.schedulerConfig(nil))
+	c := newCluster(t, workload.NewNode("a", "4"), workload.NewNode("b", "2"))
+	s := c.serveAndSchedule(muster.Options{})
 	c.createPods(
-		newPod("small", "1"), newPod("big", "100"),
-		newPod("stranger", "1", scheduledBy("nobody")),
-		newPod("member", "1", func(pod *corev1.Pod) {
+		workload.NewPod("small", "1"), workload.NewPod("big", "100"),
+		workload.NewPod("stranger", "1", workload.ScheduledBy("nobody")),
+		workload.NewPod("member", "1", func(pod *corev1.Pod) {
 			pod.Labels = map[string]string{v1alpha1.LabelMuster: "crew"}
 			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "3"}
 		}),
@@ -80,8 +51,8 @@ func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
 		"member":   {0, []string{"waits as a member of gang "}},
 		"nothing":  {1, []string{"muster: pod: no pod "}},
 	} {
-		c.eventually("of pod "+pod+" the truth is told", func() error {
-			status, told := s.tells("explain", "pod", pod, "-n", c.pod("small").Namespace)
+		c.Eventually("of pod "+pod+" the truth is told", func() error {
+			status, told := s.tells("explain", "pod", pod, "-n", c.Pod("small").Namespace)
 			for _, want := range test.wants {
 				if status != test.status || !strings.Contains(told, want) {
 					return fmt.Errorf("exit status %d, want %d, and %q in:\n%s", status, test.status, want, told)
@@ -90,7 +61,7 @@ func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
 			return nil
 		})
 	}
-	c.eventually("the gang's reason is in the status", func() error {
+	c.Eventually("the gang's reason is in the status", func() error {
 		status, told := s.tells("status", "--rescheduler=http://127.0.0.1:1")
 		for _, want := range []string{
 			", ready\n", "2 nodes, 1 pods on them, 3 pending", "1 waiting, ", "/crew waits: ",
@@ -102,8 +73,8 @@ func TestAMusterThatRunsTellsOfPodsAndOfItself(t *testing.T) {
 		}
 		return nil
 	})
-	rescheduler := s.reschedule()
-	c.eventually("the rescheduler tells of itself", func() error {
+	rescheduler := c.Reschedule(s.Server, muster.Options{}, lab.FreeAddress(t)).URL()
+	c.Eventually("the rescheduler tells of itself", func() error {
 		status, told := s.tells("status", "--rescheduler="+rescheduler)
 		if status != 0 || !strings.Contains(told, "rescheduler  mode DryRun, ") || !strings.Contains(told, "\nMakeRoom  ") {
 			return fmt.Errorf("exit status %d:\n%s", status, told)

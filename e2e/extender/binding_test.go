@@ -6,35 +6,31 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	const count = 2000
-	nodes := newNodes(20, "110")
+	nodes := workload.NewNodes("node", 20, "110")
 	c := newCluster(t, nodes...)
-	c.createPods(newPods(count, "1", scheduledBy(byHand))...)
-	pods, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := c.serve(serving{config: ofByHand})
-	place := map[string]string{} // every pod's node
+	c.createPods(workload.NewPods("pod", count, "1", workload.ScheduledBy(byHand))...)
+	pods := c.Pods()
+	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m}\n"}) // a slow machine takes its time for so many
+	place := map[string]string{}                                            // every pod's node
 	for name := range pods {
 		place[name] = nodes[len(place)%len(nodes)].Name
 	}
 
 	// On a machine that is busy the API server may close a connection on which nothing comes for two seconds. The
-	// scheduler tries such pods again: up to as many as one connection has calls.
-	const ofAConnection = 100
-	var again atomic.Int32
-	bind := func(name, node string) error {
-		err := s.bind(pods[name], node)
-		if err != nil && strings.Contains(err.Error(), "unexpected EOF") && again.Add(1) <= ofAConnection {
-			err = s.bind(pods[name], node)
+	// scheduler tries such pods again.
+	bind := func(name, node string) (err error) {
+		for again := true; again; again = err != nil && strings.Contains(err.Error(), "unexpected EOF") && t.Context().Err() == nil {
+			err = s.FilterAndBind(t.Context(), pods[name], node)
 		}
 		return err
 	}
@@ -92,10 +88,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 
 func (c *cluster) wantPlaces(place map[string]string) {
 	c.Helper()
-	pods, err := c.pods()
-	if err != nil {
-		c.Fatal(err)
-	}
+	pods := c.Pods()
 	misplaced := 0
 	for name, node := range place {
 		if pods[name].Spec.NodeName != node {
@@ -109,23 +102,18 @@ func (c *cluster) wantPlaces(place map[string]string) {
 
 func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
 	const count = 100
-	c := newCluster(t, newNode("a", "110"), newNode("b", "110"))
-	c.createPods(newPods(count, "1", scheduledBy(byHand))...)
-	pods, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := c.serve(serving{config: ofByHand})
+	c := newCluster(t, workload.NewNode("a", "110"), workload.NewNode("b", "110"))
+	c.createPods(workload.NewPods("pod", count, "1", workload.ScheduledBy(byHand))...)
+	pods := c.Pods()
+	s := c.serve(muster.Options{Text: ofByHand})
 	place := map[string]string{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for name, pod := range pods {
-		if err := s.offer(pod, "a", "b"); err != nil {
-			t.Fatal(err)
-		}
+		c.Must(s.Offer(s.Context(), pod, "a", "b"))
 		for _, node := range []string{"a", "b"} {
 			group.Go(func() {
-				if err := s.bindAsIs(pod, node); err != nil {
+				if err := s.Bind(s.Context(), pod, node); err != nil {
 					return
 				}
 				mu.Lock()
@@ -145,20 +133,20 @@ func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
 }
 
 func TestANamesakeIsNotBoundInstead(t *testing.T) {
-	c := newCluster(t, newNode("a", "4"))
-	s := c.serve(serving{config: ofByHand})
-	c.createPods(newPod("web-0", "1", scheduledBy(byHand)))
-	stale := c.pod("web-0")
+	c := newCluster(t, workload.NewNode("a", "4"))
+	s := c.serve(muster.Options{Text: ofByHand})
+	c.createPods(workload.NewPod("web-0", "1", workload.ScheduledBy(byHand)))
+	stale := c.Pod("web-0")
 	stale.UID = "11111111-1111-1111-1111-111111111111" // of a pod that is gone
-	if err := s.bind(stale, "a"); err == nil || strings.Contains(err.Error(), string(c.pod("web-0").UID)) {
+	if err := s.FilterAndBind(s.Context(), stale, "a"); err == nil || strings.Contains(err.Error(), string(c.Pod("web-0").UID)) {
 		t.Errorf("binding a pod that is gone: error %v", err)
 	}
-	if got := c.pod("web-0").Spec.NodeName; got != "" {
+	if got := c.Pod("web-0").Spec.NodeName; got != "" {
 		t.Errorf("the pod that took its name is on %s", got)
 	}
 	missing := &corev1.Pod{}
 	missing.Namespace, missing.Name, missing.UID = stale.Namespace, "nobody", stale.UID
-	if err := s.bind(missing, "a"); err == nil || !strings.Contains(err.Error(), "no pod of this name and UID waits") {
+	if err := s.FilterAndBind(s.Context(), missing, "a"); err == nil || !strings.Contains(err.Error(), "no pod of this name and UID waits") {
 		t.Errorf("binding a pod that never was: error %v", err)
 	}
 }

@@ -14,11 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestBadRequestsAreAnsweredWithTheReason(t *testing.T) {
-	c := newCluster(t, newNode("a", "4"))
-	s := c.serve(serving{})
+	c := newCluster(t, workload.NewNode("a", "4"))
+	s := c.serve(muster.Options{})
 	for name, test := range map[string]struct {
 		method, path, body string
 		status             int
@@ -36,31 +39,19 @@ func TestBadRequestsAreAnsweredWithTheReason(t *testing.T) {
 		"an unknown verb":   {http.MethodPost, "/unbind", `{}`, 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			request, err := http.NewRequestWithContext(t.Context(), test.method, s.url+test.path, strings.NewReader(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("Content-Type", "application/json")
-			response, err := s.http.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer response.Body.Close()
-			text, err := io.ReadAll(response.Body)
-			if err != nil || response.StatusCode != test.status || !strings.HasPrefix(string(text), test.answer) {
-				t.Errorf("answered %s %q (error %v), want %d %q…", response.Status, text, err, test.status, test.answer)
+			status, answer, err := s.Do(t.Context(), test.method, test.path, strings.NewReader(test.body))
+			if err != nil || status != test.status || !strings.HasPrefix(answer, test.answer) {
+				t.Errorf("answered %d %q (error %v), want %d %q…", status, answer, err, test.status, test.answer)
 			}
 		})
 	}
 }
 
 func TestUnknownNodesAreListedAsFailed(t *testing.T) {
-	c := newCluster(t, newNode("a", "4"))
-	s := c.serve(serving{})
-	got, err := s.filter(newPod("p", "1"), "ghost", "a", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newCluster(t, workload.NewNode("a", "4"))
+	s := c.serve(muster.Options{})
+	got, err := s.Filter(s.Context(), workload.NewPod("p", "1"), "ghost", "a", "")
+	c.Must(err)
 	const unknown = "node(s) were not known to muster yet"
 	want := extenderv1.ExtenderFilterResult{
 		NodeNames:                  &[]string{"a"},
@@ -73,7 +64,7 @@ func TestUnknownNodesAreListedAsFailed(t *testing.T) {
 
 func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 	const size, bound = 100 << 20, 80 << 20
-	c := newCluster(t, newNode("a", "4"))
+	c := newCluster(t, workload.NewNode("a", "4"))
 	for name, test := range map[string]struct {
 		body func() io.Reader
 		want string
@@ -88,10 +79,10 @@ func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := c.serve(serving{})
+			s := c.serve(muster.Options{})
 			before := s.memory("VmRSS")
 			for range 5 {
-				status, answer, err := s.post("filter", test.body())
+				status, answer, err := s.Do(t.Context(), http.MethodPost, "/filter", test.body())
 				if err != nil || status != http.StatusRequestEntityTooLarge || answer != test.want {
 					t.Errorf("answered %d %q (error %v), want 413 %q", status, answer, err, test.want)
 				}
@@ -104,7 +95,7 @@ func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 			if peak-before > bound {
 				t.Errorf("memory grew by %d MiB, want at most %d MiB", (peak-before)>>20, bound>>20)
 			}
-			if got, err := s.filter(newPod("p", "1"), "a"); err != nil || len(*got.NodeNames) != 1 {
+			if got, err := s.Filter(s.Context(), workload.NewPod("p", "1"), "a"); err != nil || len(*got.NodeNames) != 1 {
 				t.Errorf("the next call was answered %+v (error %v)", got, err)
 			}
 		})
@@ -125,22 +116,18 @@ func (spaces) Read(p []byte) (int, error) {
 // VmHWM the most that it ever had.
 func (s *server) memory(line string) int {
 	s.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Pid()))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Pid()))
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Skip("this system has no /proc/PID/status to read the memory of a process from")
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	for row := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(row, ":")
 		if name != line {
 			continue
 		}
 		kibibytes, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.Must(err)
 		return kibibytes << 10
 	}
 	s.Fatalf("/proc/PID/status has no %s", line)

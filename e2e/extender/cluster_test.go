@@ -1,24 +1,21 @@
 package extender_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
-// patience is a limit for what takes seconds on an idle machine.
-const patience = 2 * time.Minute
+func TestMain(m *testing.M) { lab.Main(m) }
 
 // byHand is a scheduler that does not exist: its pods wait for the test. Muster has a profile for it
 // that runs with ofByHand.
@@ -27,114 +24,38 @@ const (
 	ofByHand = "profiles: [{schedulerName: default-scheduler}, {schedulerName: " + byHand + "}]\n"
 )
 
-// cluster is the shared cluster while one test has it.
-type cluster struct {
-	*testing.T
-	client kubernetes.Interface
-}
+// cluster is a control plane without machines, whose nodes are ready when they are created.
+type cluster struct{ *lab.Lab }
 
-// newCluster creates nodes. When the test ends, nodes and pods are deleted.
+// newCluster takes one with nodes.
 func newCluster(t *testing.T, nodes ...*corev1.Node) *cluster {
 	t.Helper()
-	c := &cluster{T: t, client: shared.client}
-	t.Cleanup(c.clear)
-	c.create(&workload.Cluster{Nodes: nodes})
+	return newClusterWith(t, nil, nodes...)
+}
+
+// newClusterWith takes one in which controllers run.
+func newClusterWith(t *testing.T, controllers []string, nodes ...*corev1.Node) *cluster {
+	t.Helper()
+	c := &cluster{lab.Take(t, lab.Options{Options: controlplane.Options{Controllers: controllers}, CRDs: true})}
+	c.createNodes(nodes...)
 	return c
 }
 
-// create sends nodes, which are ready at once, and workloads to the API server.
-func (c *cluster) create(w *workload.Cluster) {
+func (c *cluster) createNodes(nodes ...*corev1.Node) {
 	c.Helper()
-	w.Ready()
-	if err := w.CreateNodes(c.Context(), c.client); err != nil {
-		c.Fatal(err)
-	}
-	if err := w.CreateWorkloads(c.Context(), c.client); err != nil {
-		c.Fatal(err)
-	}
+	c.Must((&workload.Cluster{Nodes: nodes}).CreateNodes(c.Context(), c.Client))
 }
 
 func (c *cluster) createPods(pods ...*corev1.Pod) {
 	c.Helper()
-	c.create(&workload.Cluster{Pods: pods})
-}
-
-func (c *cluster) clear() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	now, all := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}
-	for what, remove := range map[string]func() error{
-		"pods": func() error {
-			return c.client.CoreV1().Pods(workload.Namespace).DeleteCollection(ctx, now, all)
-		},
-		"nodes": func() error { return c.client.CoreV1().Nodes().DeleteCollection(ctx, now, all) },
-		"priority classes": func() error {
-			return c.client.SchedulingV1().PriorityClasses().DeleteCollection(ctx, now, metav1.ListOptions{LabelSelector: ours})
-		},
-	} {
-		if err := remove(); err != nil {
-			c.Errorf("delete %s: %v", what, err)
-		}
-	}
-}
-
-// ours is a label on what the cluster has of its own as well.
-const ours = "example.com/test"
-
-// schedule runs the stock scheduler until the test ends.
-func (c *cluster) schedule(config string) {
-	c.Helper()
-	if err := shared.StartScheduler(c.Context(), controlplane.SchedulerOptions{Config: config}); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(shared.StopScheduler)
-}
-
-// eventually polls until check is content.
-func (c *cluster) eventually(what string, check func() error) {
-	c.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(c.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		c.Fatalf("%s: %v: %v", what, err, last)
-	}
-}
-
-// pods lists the pods by name.
-func (c *cluster) pods() (map[string]*corev1.Pod, error) {
-	list, err := c.client.CoreV1().Pods(workload.Namespace).List(c.Context(), metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	pods := make(map[string]*corev1.Pod, len(list.Items))
-	for i := range list.Items {
-		pods[list.Items[i].Name] = &list.Items[i]
-	}
-	return pods, nil
-}
-
-// pod reads one pod, which must be there.
-func (c *cluster) pod(name string) *corev1.Pod {
-	c.Helper()
-	pod, err := c.client.CoreV1().Pods(workload.Namespace).Get(c.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
-	return pod
+	c.Must((&workload.Cluster{Pods: pods}).CreateWorkloads(c.Context(), c.Client))
 }
 
 // awaitBound waits until there are as many pods and each has a node.
 func (c *cluster) awaitBound(count int) {
 	c.Helper()
-	c.eventually("all pods are bound", func() error {
-		pods, err := c.pods()
-		if err != nil {
-			return err
-		}
-		bound := 0
+	c.Eventually("all pods are bound", func() error {
+		pods, bound := c.Pods(), 0
 		for _, pod := range pods {
 			if pod.Spec.NodeName != "" {
 				bound++
@@ -147,13 +68,21 @@ func (c *cluster) awaitBound(count int) {
 	})
 }
 
+// isBound says why a pod is not bound, nil when it is.
+func (c *cluster) isBound(name string) error {
+	if pod := c.Pod(name); pod.Spec.NodeName == "" {
+		return fmt.Errorf("%s is not bound: %v", name, pod.Status.Conditions)
+	}
+	return nil
+}
+
 // awaitCondition waits until the scheduler has said of a pod why it is pending, and
 // returns what it said.
 func (c *cluster) awaitCondition(name string) corev1.PodCondition {
 	c.Helper()
 	var condition corev1.PodCondition
-	c.eventually("pod "+name+" is told why it is pending", func() error {
-		for _, condition = range c.pod(name).Status.Conditions {
+	c.Eventually("pod "+name+" is told why it is pending", func() error {
+		for _, condition = range c.Pod(name).Status.Conditions {
 			if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 				return nil
 			}
@@ -166,76 +95,90 @@ func (c *cluster) awaitCondition(name string) corev1.PodCondition {
 // createPriorityClass returns when pods may name the class.
 func (c *cluster) createPriorityClass(name string, value int32, change ...func(*schedulingv1.PriorityClass)) {
 	c.Helper()
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ours: ""}}, Value: value}
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
 	for _, f := range change {
 		f(class)
 	}
-	if _, err := c.client.SchedulingV1().PriorityClasses().Create(c.Context(), class, metav1.CreateOptions{}); err != nil {
-		c.Fatal(err)
-	}
-	c.eventually("the admission of pods knows the priority class", func() error {
-		pod := newPod("of-"+name, "1", withPriority(name))
-		_, err := c.client.CoreV1().Pods(workload.Namespace).Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.Create(class)
+	c.Eventually("the admission of pods knows the priority class", func() error {
+		_, err := c.wouldBe(workload.NewPod("of-"+name, "1", workload.OfPriority(name)))
 		return err
 	})
 }
 
-func newNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
-	room := corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse(cpu),
-		corev1.ResourceMemory: resource.MustParse("64Gi"),
-		corev1.ResourcePods:   resource.MustParse("110"),
-	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Capacity: room, Allocatable: room}}
+// wouldBe is a pod as the API server would create it.
+func (c *cluster) wouldBe(pod *corev1.Pod) (*corev1.Pod, error) {
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	return c.Client.CoreV1().Pods(pod.Namespace).Create(c.Context(), pod, dry)
+}
+
+// server is a muster beside a cluster.
+type server struct {
+	*cluster
+	*muster.Server
+}
+
+// serve runs a muster until the test ends and returns when it is ready.
+func (c *cluster) serve(o muster.Options) *server {
+	c.Helper()
+	return &server{c, c.Muster(o)}
+}
+
+// launch runs a muster until the test ends and returns when it is alive.
+func (c *cluster) launch(o muster.Options) *server {
+	c.Helper()
+	s := &server{c, c.Launch(o)}
+	c.Eventually("muster is alive", func() error { return s.status("/livez") })
+	return s
+}
+
+// serveAndSchedule runs a muster and a stock scheduler that calls it.
+func (c *cluster) serveAndSchedule(o muster.Options) *server {
+	c.Helper()
+	s := c.serve(o)
+	c.Schedule(s.schedulerConfig(nil))
+	return s
+}
+
+// schedulerConfig is what `muster scheduler-config` prints, with changes of the test.
+func (s *server) schedulerConfig(flags []string, change ...func(config map[string]any)) string {
+	s.Helper()
+	printed, err := s.SchedulerConfig(s.Context(), flags...)
+	s.Must(err)
+	var config map[string]any
+	s.Must(yaml.Unmarshal([]byte(printed), &config))
 	for _, f := range change {
-		f(node)
+		f(config)
 	}
-	return node
+	changed, err := yaml.Marshal(config)
+	s.Must(err)
+	return string(changed)
 }
 
-// newNodes makes nodes whose names are numbered.
-func newNodes(count int, cpu string) []*corev1.Node {
-	var nodes []*corev1.Node
-	for i := range count {
-		nodes = append(nodes, newNode(fmt.Sprintf("node-%02d", i), cpu))
-	}
-	return nodes
+// status is nil while a page answers 200.
+func (s *server) status(path string) error {
+	_, err := s.Page(s.Context(), path)
+	return err
 }
 
-func labelled(key, value string) func(*corev1.Node) {
-	return func(node *corev1.Node) { node.Labels = map[string]string{key: value} }
+// calls is how many calls of a verb had an outcome.
+func (s *server) calls(verb, outcome string) int {
+	return s.metric("muster_verb_duration_seconds", muster.Labels{"verb": verb, "outcome": outcome})
 }
 
-func newPod(name, cpu string, change ...func(*corev1.Pod)) *corev1.Pod {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workload.Namespace},
-		Spec: corev1.PodSpec{
-			TerminationGracePeriodSeconds: new(int64(0)),
-			Containers: []corev1.Container{{
-				Name: "main", Image: "example.com/main",
-				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}},
-			}},
-		},
-	}
-	for _, f := range change {
-		f(pod)
-	}
-	return pod
+// callsInFlight is how many calls of a verb are being answered.
+func (s *server) callsInFlight(verb string) int {
+	return s.metric("muster_verb_calls_in_flight", muster.Labels{"verb": verb})
 }
 
-// newPods makes pods whose names are numbered.
-func newPods(count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
-	var pods []*corev1.Pod
-	for i := range count {
-		pods = append(pods, newPod(fmt.Sprintf("pod-%04d", i), cpu, change...))
-	}
-	return pods
+// nominations is how many nominations had an outcome.
+func (s *server) nominations(outcome string) int {
+	return s.metric("muster_nominations_total", muster.Labels{"outcome": outcome})
 }
 
-func scheduledBy(name string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) { pod.Spec.SchedulerName = name }
-}
-
-func withPriority(class string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) { pod.Spec.PriorityClassName = class }
+func (s *server) metric(name string, labels muster.Labels) int {
+	s.Helper()
+	value, err := s.Metric(s.Context(), name, labels)
+	s.Must(err)
+	return value
 }

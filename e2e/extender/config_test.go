@@ -11,6 +11,7 @@ import (
 )
 
 func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {
+	c := newCluster(t)
 	for name, test := range map[string]struct{ config, want string }{
 		"a value that is not supported": {
 			"profiles: [{schedulerName: default-scheduler, nodeSelection: Best}]",
@@ -24,10 +25,8 @@ func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "muster.yaml")
 			text := "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + test.config
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), shared.muster, "serve", "--config="+file, "--kubeconfig="+shared.Kubeconfig())
+			c.Must(os.WriteFile(file, []byte(text), 0o600))
+			cmd := exec.CommandContext(t.Context(), c.Binary(), "serve", "--config="+file, "--kubeconfig="+c.Kubeconfig())
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			var exit *exec.ExitError

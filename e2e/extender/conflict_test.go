@@ -2,11 +2,13 @@ package extender_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // withPort has a pod take a port of its node.
@@ -29,6 +31,7 @@ func apartBy(topology string) func(*corev1.Pod) {
 // With offload kube-scheduler does not keep these pods apart, and while it picks the node, muster knows of it
 // only when the pod is to be bound.
 func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		apart  func(*corev1.Pod)
 		domain string // of which each has at most one of the pods
@@ -40,7 +43,7 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const count = 40
-			nodes := newNodes(count, "64")
+			nodes := workload.NewNodes("node", count, "64")
 			domains := map[string]string{} // by node
 			for i, node := range nodes {
 				node.Labels = map[string]string{
@@ -49,20 +52,16 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 				domains[node.Name] = node.Labels[test.domain]
 			}
 			c := newCluster(t, nodes...)
-			s := c.serve(serving{config: "profiles: [{offload: true, nodeSelection: Scheduler}]"})
-			c.schedule(s.schedulerConfig(nil))
-			c.createPods(newPods(count, "10m", test.apart)...)
-			c.eventually("as many pods are bound as there are domains, and the others are told that they fit nowhere", func() error {
-				pods, err := c.pods()
-				if err != nil {
-					return err
-				}
+			c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Scheduler}]"})
+			c.createPods(workload.NewPods("pod", count, "10m", test.apart)...)
+			c.Eventually("as many pods are bound as there are domains, and the others are told that they fit nowhere", func() error {
+				pods := c.Pods()
 				in, refused := map[string]string{}, 0
 				for _, pod := range pods {
 					domain := domains[pod.Spec.NodeName]
 					switch other := in[domain]; {
 					case domain == "":
-						if isRefused(pod) {
+						if unschedulable(pod) {
 							refused++
 						}
 						continue
@@ -78,11 +77,4 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 			})
 		})
 	}
-}
-
-// isRefused says that kube-scheduler has put a pod aside.
-func isRefused(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(condition corev1.PodCondition) bool {
-		return condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonUnschedulable
-	})
 }

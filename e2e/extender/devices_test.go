@@ -1,7 +1,6 @@
 package extender_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"testing"
@@ -12,20 +11,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
+
+// claims are the controllers that make a pod's claims.
+var claims = []string{"resourceclaim-controller"}
 
 // createDevices has each node have so many devices. Pods may claim them.
 func (c *cluster) createDevices(each int64, nodes ...*corev1.Node) {
 	c.Helper()
-	c.Cleanup(func() {
-		if err := devices.Clear(context.Background(), c.client); err != nil {
-			c.Error(err)
-		}
-	})
-	if err := devices.Define(c.Context(), c.client, 1); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(devices.Define(c.Context(), c.Client, 1))
 	for _, node := range nodes {
 		c.offerDevices(each, node)
 	}
@@ -33,9 +29,7 @@ func (c *cluster) createDevices(each int64, nodes ...*corev1.Node) {
 
 func (c *cluster) offerDevices(count int64, node *corev1.Node) {
 	c.Helper()
-	if err := devices.Offer(c.Context(), c.client, node.Name, count); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(devices.Offer(c.Context(), c.Client, node.Name, count))
 }
 
 // claiming gives a pod a claim of its own for one device.
@@ -51,28 +45,23 @@ func askingForAGPU(pod *corev1.Pod) {
 // allocated is how many claims hold devices.
 func (c *cluster) allocated() int {
 	c.Helper()
-	held, err := devices.Held(c.Context(), c.client)
-	if err != nil {
-		c.Fatal(err)
-	}
+	held, err := devices.Held(c.Context(), c.Client)
+	c.Must(err)
 	return len(held)
 }
 
 func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
-	for _, selection := range []string{"Scheduler", "Extender", "Nominate"} {
+	t.Parallel()
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate} {
 		for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
-			t.Run(selection+" with "+how, func(t *testing.T) {
-				nodes := newNodes(3, "8")
-				c := newCluster(t, nodes...)
+			t.Run(string(selection)+" with "+how, func(t *testing.T) {
+				nodes := workload.NewNodes("node", 3, "8")
+				c := newClusterWith(t, claims, nodes...)
 				c.createDevices(2, nodes[1:]...)
-				s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: " + selection + "}]\n"})
-				c.schedule(s.schedulerConfig(nil))
-				c.createPods(newPods(5, "100m", change)...)
-				c.eventually("two pods are on each node with devices, and one is on none", func() error {
-					pods, err := c.pods()
-					if err != nil {
-						return err
-					}
+				c.serveAndSchedule(muster.Options{Selection: selection})
+				c.createPods(workload.NewPods("pod", 5, "100m", change)...)
+				c.Eventually("two pods are on each node with devices, and one is on none", func() error {
+					pods := c.Pods()
 					on := map[string]int{}
 					for _, pod := range pods {
 						on[pod.Spec.NodeName]++
@@ -92,15 +81,15 @@ func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
 
 // A gang whose claims cannot all be met holds no device; it starts whole once they can.
 func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
+	t.Parallel()
 	for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
 		t.Run(how, func(t *testing.T) {
-			nodes := newNodes(3, "8")
-			c := newCluster(t, nodes...)
+			nodes := workload.NewNodes("node", 3, "8")
+			c := newClusterWith(t, claims, nodes...)
 			c.createDevices(2, nodes[0])
-			s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: Extender}]\n"})
-			c.schedule(s.schedulerConfig(nil))
-			c.createPodGroups(newPodGroup("ring", 4))
-			c.createPods(members("ring", 4, "100m", change)...)
+			c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+			c.createPodGroups(workload.NewPodGroup("ring", 4))
+			c.createPods(workload.NewMembers("ring", 4, "100m", change)...)
 			for i := range 4 {
 				c.awaitCondition(fmt.Sprintf("ring-%d", i))
 			}
@@ -118,28 +107,22 @@ func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
 
 // Members that share a claim go to where the first of them has it allocated.
 func TestAGangThatSharesAClaimStartsOnOneNode(t *testing.T) {
-	nodes := newNodes(3, "8")
-	c := newCluster(t, nodes...)
+	nodes := workload.NewNodes("node", 3, "8")
+	c := newClusterWith(t, claims, nodes...)
 	c.createDevices(1, nodes...)
 	claim := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "shared", Namespace: workload.Namespace},
 		Spec:       devices.Some(1),
 	}
-	if _, err := c.client.ResourceV1().ResourceClaims(workload.Namespace).Create(c.Context(), claim, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: Extender}]\n"})
-	c.schedule(s.schedulerConfig(nil))
-	c.createPodGroups(newPodGroup("ring", 3))
-	c.createPods(members("ring", 3, "1", func(pod *corev1.Pod) {
+	c.Create(claim)
+	c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	c.createPodGroups(workload.NewPodGroup("ring", 3))
+	c.createPods(workload.NewMembers("ring", 3, "1", func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}
 		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	})...)
 	c.awaitBound(3)
-	pods, err := c.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pods := c.Pods()
 	on := map[string]bool{}
 	for _, pod := range pods {
 		on[pod.Spec.NodeName] = true

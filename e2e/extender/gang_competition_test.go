@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // interleaved are the first members of all gangs, then the second ones, and so on. All gangs
@@ -44,14 +46,12 @@ const (
 
 func TestOfInterleavedGangsAsManyStartAsThereIsRoomFor(t *testing.T) {
 	const each, rooms = 5, 3
-	c := newCluster(t, newNodes(each*rooms+each-1, "4")...)
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	c := newCluster(t, workload.NewNodes("node", each*rooms+each-1, "4")...)
+	w := c.serveAndSchedule(muster.Options{}).watch()
 	var gangs [][]*corev1.Pod
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		c.createPodGroups(newPodGroup(name, each))
-		gangs = append(gangs, members(name, each, "3"))
+		c.createPodGroups(workload.NewPodGroup(name, each))
+		gangs = append(gangs, workload.NewMembers(name, each, "3"))
 	}
 	c.createPods(interleaved(gangs...)...)
 	w.settles(whole(rooms, each))
@@ -59,15 +59,13 @@ func TestOfInterleavedGangsAsManyStartAsThereIsRoomFor(t *testing.T) {
 
 func TestGangsForWhichThereIsRoomForOneStartOneAfterTheOther(t *testing.T) {
 	const each = 4
-	c := newCluster(t, newNodes(each, "4")...)
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	c := newCluster(t, workload.NewNodes("node", each, "4")...)
+	w := c.serveAndSchedule(muster.Options{}).watch()
 	gangs := []string{"a", "b", "c"}
 	for _, name := range gangs {
-		c.createPodGroups(newPodGroup(name, each))
+		c.createPodGroups(workload.NewPodGroup(name, each))
 	}
-	c.createPods(interleaved(members("a", each, "3"), members("b", each, "3"), members("c", each, "3"))...)
+	c.createPods(interleaved(workload.NewMembers("a", each, "3"), workload.NewMembers("b", each, "3"), workload.NewMembers("c", each, "3"))...)
 	over := map[string]bool{}
 	for i := range gangs {
 		w.settles(whole(i+1, each))
@@ -83,22 +81,20 @@ func TestGangsForWhichThereIsRoomForOneStartOneAfterTheOther(t *testing.T) {
 func TestTheGangOfTheHighestPriorityStartsFirst(t *testing.T) {
 	const each = 4
 	onNode := func(name string) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) { pod.Spec.NodeName = name }
+		return workload.On(name)
 	}
-	nodes := newNodes(each, "4")
+	nodes := workload.NewNodes("node", each, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
 	c.createPriorityClass("higher", 2000)
 	for _, node := range nodes {
-		c.createPods(newPod("in-the-way-on-"+node.Name, "4", onNode(node.Name), withPriority("higher")))
+		c.createPods(workload.NewPod("in-the-way-on-"+node.Name, "4", onNode(node.Name), workload.OfPriority("higher")))
 	}
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
-	c.createPodGroups(newPodGroup("low", each), newPodGroup("high", each))
-	c.createPods(members("low", each, "3")...)
+	w := c.serveAndSchedule(muster.Options{}).watch()
+	c.createPodGroups(workload.NewPodGroup("low", each), workload.NewPodGroup("high", each))
+	c.createPods(workload.NewMembers("low", each, "3")...)
 	w.settles(exactly(map[string]int{"": each}))
-	c.createPods(members("high", each, "3", withPriority("high"))...)
+	c.createPods(workload.NewMembers("high", each, "3", workload.OfPriority("high"))...)
 	w.settles(exactly(map[string]int{"": each}))
 	c.deletePods(ofNoGang)
 	w.settles(exactly(map[string]int{"": each, "high": each}))
@@ -108,15 +104,15 @@ func TestTheGangOfTheHighestPriorityStartsFirst(t *testing.T) {
 
 func TestAGangGivesItsPlacesToOneOfHigherPriorityBeforeItStarts(t *testing.T) {
 	const each = 4
-	c := newCluster(t, newNodes(each, "4")...)
+	c := newCluster(t, workload.NewNodes("node", each, "4")...)
 	c.createPriorityClass("high", 1000)
-	c.createPodGroups(newPodGroup("low", each), newPodGroup("high", each))
-	s := c.serve(serving{})
+	c.createPodGroups(workload.NewPodGroup("low", each), workload.NewPodGroup("high", each))
+	s := c.serve(muster.Options{})
 	w, d := s.watch(), s.shutFor("low-3")
-	c.schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("low", each, "3")...)
+	c.Schedule(s.schedulerConfig(nil, d.through))
+	c.createPods(workload.NewMembers("low", each, "3")...)
 	s.awaitHeld("low", each-1)
-	c.createPods(members("high", each, "3", withPriority("high"))...)
+	c.createPods(workload.NewMembers("high", each, "3", workload.OfPriority("high"))...)
 	s.awaitHeld("low", 0)
 	d.open() // a bind call comes after all was given up
 	w.settles(exactly(map[string]int{"high": each}))
@@ -126,16 +122,16 @@ func TestAGangGivesItsPlacesToOneOfHigherPriorityBeforeItStarts(t *testing.T) {
 
 func TestPodsOfNoGangHaveTheRoomThatAGangDoesNotPlanToTake(t *testing.T) {
 	const each = 4
-	c := newCluster(t, newNodes(each, "4")...)
-	c.createPodGroups(newPodGroup("g", each), newPodGroup("giant", each+1))
-	s := c.serve(serving{})
+	c := newCluster(t, workload.NewNodes("node", each, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", each), workload.NewPodGroup("giant", each+1))
+	s := c.serve(muster.Options{})
 	w, d := s.watch(), s.shutFor("g-3")
-	c.schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("giant", each+1, "3")...) // has no place ever, and keeps none from others
-	c.createPods(members("g", each, "3")...)
+	c.Schedule(s.schedulerConfig(nil, d.through))
+	c.createPods(workload.NewMembers("giant", each+1, "3")...) // has no place ever, and keeps none from others
+	c.createPods(workload.NewMembers("g", each, "3")...)
 	s.awaitHeld("g", each-1)
 	for i := range each {
-		c.createPods(newPod(fmt.Sprintf("large-%d", i), "2"), newPod(fmt.Sprintf("small-%d", i), "1"))
+		c.createPods(workload.NewPod(fmt.Sprintf("large-%d", i), "2"), workload.NewPod(fmt.Sprintf("small-%d", i), "1"))
 	}
 	w.awaits(exactly(map[string]int{"": each})) // of the small ones: nodes are never overcommitted
 	d.open()

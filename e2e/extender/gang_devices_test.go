@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -17,10 +18,10 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 	if release, err := binaries.Chosen(); err != nil || release == binaries.Release136 {
 		t.Skipf("Kubernetes %s does not serve DeviceTaintRules of resource.k8s.io/v1 (%v)", release, err)
 	}
-	nodes := newNodes(2, "8")
-	c := newCluster(t, nodes...)
+	nodes := workload.NewNodes("node", 2, "8")
+	c := newClusterWith(t, claims, nodes...)
 	c.createDevices(1, nodes...)
-	rules := c.client.ResourceV1().DeviceTaintRules()
+	rules := c.Client.ResourceV1().DeviceTaintRules()
 	rule := &resourcev1.DeviceTaintRule{
 		ObjectMeta: metav1.ObjectMeta{Name: "failing"},
 		Spec: resourcev1.DeviceTaintRuleSpec{
@@ -28,20 +29,16 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 			Taint:          resourcev1.DeviceTaint{Key: "example.com/failing", Effect: resourcev1.DeviceTaintEffectNoSchedule},
 		},
 	}
-	if _, err := rules.Create(c.Context(), rule, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: Extender}]\n"})
-	c.schedule(s.schedulerConfig(nil))
-	c.createPodGroups(newPodGroup("ring", 2))
-	c.createPods(members("ring", 2, "100m", claiming)...)
+	_, err := rules.Create(c.Context(), rule, metav1.CreateOptions{})
+	c.Must(err)
+	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	c.createPodGroups(workload.NewPodGroup("ring", 2))
+	c.createPods(workload.NewMembers("ring", 2, "100m", claiming)...)
 	s.awaitWhy("ring", "places for 1 of 2 members")
 	if got := c.allocated(); got != 0 {
 		t.Errorf("%d claims of a gang that cannot start hold devices", got)
 	}
-	if err := rules.Delete(c.Context(), rule.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	c.Must(rules.Delete(c.Context(), rule.Name, metav1.DeleteOptions{}))
 	c.awaitBound(2)
 }
 
@@ -49,8 +46,8 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 // Which device a pod gets is for kube-scheduler's plugin to say, which takes the first that will do, so that there is no
 // place for both; but then nothing is held for them, and a third device has them start.
 func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
-	nodes := newNodes(2, "8")
-	c := newCluster(t, nodes...)
+	nodes := workload.NewNodes("node", 2, "8")
+	c := newClusterWith(t, claims, nodes...)
 	c.createDevices(0)
 	sized := func(on *corev1.Node, sizes ...string) {
 		slice := &resourcev1.ResourceSlice{
@@ -64,9 +61,7 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 				Name: size, Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"size": {StringValue: &size}},
 			})
 		}
-		if _, err := c.client.ResourceV1().ResourceSlices().Create(c.Context(), slice, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		c.Create(slice)
 	}
 	ofSize := func(size string) []resourcev1.DeviceSelector {
 		expression := `device.attributes["` + devices.Driver + `"].size == "` + size + `"`
@@ -85,18 +80,16 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 				Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{request}},
 			}},
 		}
-		if _, err := c.client.ResourceV1().ResourceClaimTemplates(workload.Namespace).Create(
-			c.Context(), template, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Client.ResourceV1().ResourceClaimTemplates(workload.Namespace).Create(
+			c.Context(), template, metav1.CreateOptions{})
+		c.Must(err)
 	}
 	sized(nodes[0], "large", "small")
-	s := c.serve(serving{config: "profiles: [{schedulerName: default-scheduler, nodeSelection: Extender}]\n"})
-	c.schedule(s.schedulerConfig(nil))
-	pods := members("ring", 2, "100m", claiming)
+	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	pods := workload.NewMembers("ring", 2, "100m", claiming)
 	pods[0].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("either")
 	pods[1].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("large")
-	c.createPodGroups(newPodGroup("ring", 2))
+	c.createPodGroups(workload.NewPodGroup("ring", 2))
 	c.createPods(pods...)
 	s.awaitWhy("ring", "places for 1 of 2 members")
 	if got := c.allocated(); got != 0 {

@@ -2,7 +2,6 @@ package extender_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,78 +12,80 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/relay"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestTheSchedulerDiesWhileMembersAreHeld(t *testing.T) {
 	w, d := held(t)
-	shared.StopScheduler()
+	w.StopScheduler()
 	w.awaitHeld("g", 0)
 	d.open()
-	w.schedule(w.schedulerConfig(nil))
+	w.Schedule(w.schedulerConfig(nil))
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestMusterDiesWhileMembersAreHeld(t *testing.T) {
 	w, d := held(t)
-	w.process.Kill()
-	w.server = w.serve(serving{})
+	w.Must(w.Crash())
+	w.server = w.serve(muster.Options{})
 	d.leadTo(w.server)
 	d.open()
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
+	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	var bindings atomic.Int32
-	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
+	first := c.serve(muster.Options{Kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if bindings.Add(1) == 1 {
 			return nil
 		}
 		return relay.Silent
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
-	c.schedule(first.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.Schedule(first.schedulerConfig(nil, d.through))
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	w.awaits(exactly(map[string]int{"g": 1}))
-	first.process.Kill()
+	first.Must(first.Crash())
 	if bound := w.everBound()["g"]; bound != 1 {
 		t.Fatalf("%d of 4 pods are bound when muster has died", bound)
 	}
 	if r, recorded := c.record("g"); !recorded || r.Members != 4 || r.MinMember != 4 {
 		t.Errorf("the record is %+v, there is one: %t", r, recorded)
 	}
-	w.server = c.serve(serving{})
+	w.server = c.serve(muster.Options{})
 	d.leadTo(w.server)
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
-	first := c.serve(serving{kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
+	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 4))
+	first := c.serve(muster.Options{Kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
 		if _, recorded := c.record("g"); !recorded {
 			t.Error("a binding comes before the record")
 		}
 		return relay.Silent
 	})})
 	w, d := first.watch(), first.shutFor("nobody")
-	c.schedule(first.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
-	c.eventually("the start is recorded", func() error {
+	c.Schedule(first.schedulerConfig(nil, d.through))
+	c.createPods(workload.NewMembers("g", 4, "3")...)
+	c.Eventually("the start is recorded", func() error {
 		if _, recorded := c.record("g"); !recorded {
 			return errors.New("it is not")
 		}
 		return nil
 	})
-	first.process.Kill()
+	first.Must(first.Crash())
 	before, _ := c.record("g")
 	// One that needs the same nodes, and would go first by its priority.
 	c.createPriorityClass("urgent", 1000, func(class *schedulingv1.PriorityClass) { class.PreemptionPolicy = new(corev1.PreemptNever) })
-	c.createPodGroups(newPodGroup("other", 4))
-	c.createPods(members("other", 4, "3", withPriority("urgent"))...)
-	w.server = c.serve(serving{})
+	c.createPodGroups(workload.NewPodGroup("other", 4))
+	c.createPods(workload.NewMembers("other", 4, "3", workload.OfPriority("urgent"))...)
+	w.server = c.serve(muster.Options{})
 	d.leadTo(w.server)
 	w.settles(exactly(map[string]int{"g": 4}))
 	if after, _ := c.record("g"); !after.Time.After(before.Time) {
@@ -94,17 +95,10 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 
 func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
 	w, d := held(t)
-	shared.StopAPIServer()
+	w.StopAPIServer()
 	d.open()
-	w.eventually("all bind calls have ended without a binding", func() error {
-		if got := w.calls("bind", "error") + w.calls("bind", "kept"); got != 4 {
-			return fmt.Errorf("%d bind calls have ended", got)
-		}
-		return nil
-	})
-	if err := shared.StartAPIServer(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.EventuallyIs("all bind calls have ended without a binding", 4, func() int { return w.calls("bind", "error") + w.calls("bind", "kept") })
+	w.Must(w.StartAPIServer(t.Context()))
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
@@ -119,12 +113,12 @@ func TestBindingsThatTheAPIServerDoesNotMakeAreMadeUpFor(t *testing.T) {
 		"silent":      relay.Silent,
 		"lost":        relay.Lost,
 	}
-	c := newCluster(t, newNodes(each*len(troubles), "4")...)
+	c := newCluster(t, workload.NewNodes("node", each*len(troubles), "4")...)
 	var mu sync.Mutex
 	seen := map[string]int{}
-	s := c.serve(serving{
-		config: "timeouts: {bind: 5s}",
-		kubeconfig: c.bindingsAnswered(func(pod string) relay.Decide {
+	s := c.serve(muster.Options{
+		Text: "timeouts: {bind: 5s}",
+		Kubeconfig: c.bindingsAnswered(func(pod string) relay.Decide {
 			gang, _, _ := strings.Cut(pod, "-")
 			mu.Lock()
 			defer mu.Unlock()
@@ -135,12 +129,12 @@ func TestBindingsThatTheAPIServerDoesNotMakeAreMadeUpFor(t *testing.T) {
 		}),
 	})
 	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	c.Schedule(s.schedulerConfig(nil))
 	want := map[string]int{}
 	for gang := range troubles {
 		want[gang] = each
-		c.createPodGroups(newPodGroup(gang, each))
-		c.createPods(members(gang, each, "3")...)
+		c.createPodGroups(workload.NewPodGroup(gang, each))
+		c.createPods(workload.NewMembers(gang, each, "3")...)
 	}
 	w.settles(exactly(want))
 	mu.Lock()

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // oneOfEach has a profile for each way to pick a node.
@@ -43,7 +46,7 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 	profiles := []string{"scheduler-picks", "muster-picks", "nominated"}
 	forms := append(v1alpha1.GroupLabels(), v1alpha1.AnnotationKoordinatorName)
 	room := each * len(profiles) * len(forms)
-	c := newCluster(t, newNodes(room, "4")...)
+	c := newCluster(t, workload.NewNodes("node", room, "4")...)
 	var groups []*unstructured.Unstructured
 	var pods []*corev1.Pod
 	want := map[string]int{}
@@ -52,11 +55,11 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 			for name, count := range map[string]int{"fits": each, "large": tooMany} {
 				name = fmt.Sprintf("%s-%s-%d", name, profile, number)
 				if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
-					group := newPodGroup(name, int64(count))
+					group := workload.NewPodGroup(name, count)
 					group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
 					groups = append(groups, group)
 				}
-				pods = append(pods, members(name, count, "3", scheduledBy(profile), by(label, name, count))...)
+				pods = append(pods, workload.NewMembers(name, count, "3", workload.ScheduledBy(profile), by(label, name, count))...)
 				if count == each {
 					want[name] = each
 				}
@@ -64,26 +67,23 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 		}
 	}
 	c.createPodGroups(groups...)
-	s := c.serve(serving{config: oneOfEach})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	w := c.serveAndSchedule(muster.Options{Text: oneOfEach}).watch()
 	c.createPods(pods...)
 	w.settles(exactly(want))
-	if got := s.calls("filter", "error"); got > 0 {
+	if got := w.calls("filter", "error"); got > 0 {
 		t.Errorf("%d filter calls failed", got)
 	}
 }
 
 func TestAGangOfAThousandStartsWhole(t *testing.T) {
+	lab.Long(t)
 	const each = 1000
-	c := newCluster(t, newNodes(each, "4")...)
-	c.createPodGroups(newPodGroup("g", each))
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	c := newCluster(t, workload.NewNodes("node", each, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", each))
+	w := c.serveAndSchedule(muster.Options{}).watch()
 	created := time.Now()
-	c.createPods(members("g", each, "3")...)
+	c.createPods(workload.NewMembers("g", each, "3")...)
 	t.Logf("all pods were created in %s", time.Since(created))
 	w.settles(exactly(map[string]int{"g": each}))
-	t.Logf("all pods were bound %s after the first was created", time.Since(created)-quiet)
+	t.Logf("all pods were bound %s after the first was created", time.Since(created))
 }

@@ -1,8 +1,6 @@
 package extender_test
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -21,37 +19,38 @@ import (
 // created are the gates that a pod has which the API server would create.
 func (c *cluster) created(pod *corev1.Pod) (gates []string) {
 	c.Helper()
-	namespace := cmp.Or(pod.Namespace, workload.Namespace)
-	made, err := c.client.CoreV1().Pods(namespace).Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		c.Fatal(err)
-	}
+	made, err := c.wouldBe(pod)
+	c.Must(err)
 	for _, gate := range made.Spec.SchedulingGates {
 		gates = append(gates, gate.Name)
 	}
 	return gates
 }
 
-func TestThePolicyGatesWhomTheWebhookGates(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "server", "testdata", "gates.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests []struct {
-		Name  string
-		Pod   json.RawMessage
-		Gates []string
-	}
+// gateTest is a case of the webhook's unit tests.
+type gateTest struct {
+	Name    string
+	OptedIn bool // the pod's namespace
+	Pod     json.RawMessage
+	Gates   []string
+}
+
+// wantGates creates the pods of a file of the webhook's unit tests, those of an OptedIn namespace in one of that name.
+func (c *cluster) wantGates(file, optedIn string) {
+	c.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "server", "testdata", file))
+	c.Must(err)
+	var tests []gateTest
 	if err := yaml.UnmarshalStrict(text, &tests); err != nil || len(tests) == 0 {
-		t.Fatalf("%d tests, error %v", len(tests), err)
+		c.Fatalf("%d tests, error %v", len(tests), err)
 	}
-	c := newCluster(t)
-	c.applyGatePolicy(c.serve(serving{}))
 	for _, test := range tests {
-		t.Run(test.Name, func(t *testing.T) {
-			pod := newPod("trial", "1")
-			if err := json.Unmarshal(test.Pod, pod); err != nil {
-				t.Fatal(err)
+		c.Run(test.Name, func(t *testing.T) {
+			c := &cluster{c.Of(t)}
+			pod := workload.NewPod("trial", "1")
+			c.Must(json.Unmarshal(test.Pod, pod))
+			if test.OptedIn {
+				pod.Namespace = optedIn
 			}
 			if diff := gocmp.Diff(test.Gates, c.created(pod)); diff != "" {
 				t.Errorf("gates (-want +got):\n%s", diff)
@@ -60,53 +59,31 @@ func TestThePolicyGatesWhomTheWebhookGates(t *testing.T) {
 	}
 }
 
+// applyGatePolicy has the API server gate the members of a muster's gangs by itself until the
+// test ends.
+func (c *cluster) applyGatePolicy(s *server) {
+	c.Helper()
+	c.Must(muster.CreateGatePolicy(c.Context(), c.Client, c.Binary(), s.Config()))
+}
+
+func TestThePolicyGatesWhomTheWebhookGates(t *testing.T) {
+	c := newCluster(t)
+	c.applyGatePolicy(c.serve(muster.Options{}))
+	c.wantGates("gates.yaml", "")
+}
+
 func TestWhoIsPlacedAheadIsGatedByThePolicyAndByTheWebhook(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "server", "testdata", "ahead.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests []struct {
-		Name    string
-		OptedIn bool
-		Pod     json.RawMessage
-		Gates   []string
-	}
-	if err := yaml.UnmarshalStrict(text, &tests); err != nil || len(tests) == 0 {
-		t.Fatalf("%d tests, error %v", len(tests), err)
-	}
-	const profiles = "profiles: [{schedulerName: default-scheduler, nodeSelection: Ahead}, {schedulerName: batch}]\n"
+	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run(string(by), func(t *testing.T) {
 			c := newCluster(t)
-			if by == muster.Webhook {
-				files, webhook := newTLSFiles(t), c.freeAddress()
-				c.serve(serving{config: servingWebhook(webhook, files) + profiles, scheme: "https", client: files.client(t)})
-				c.askForGates(webhook, files)
-			} else {
-				c.applyGatePolicy(c.serve(serving{config: profiles}))
-			}
-			in := c.namespace("ahead", map[string]string{v1alpha1.LabelAhead: "true"})
-			for _, test := range tests {
-				t.Run(test.Name, func(t *testing.T) {
-					pod := newPod("trial", "1")
-					if err := json.Unmarshal(test.Pod, pod); err != nil {
-						t.Fatal(err)
-					}
-					if test.OptedIn {
-						pod.Namespace = in
-					}
-					if diff := gocmp.Diff(test.Gates, c.created(pod)); diff != "" {
-						t.Errorf("gates (-want +got):\n%s", diff)
-					}
-				})
-			}
+			c.serve(muster.Options{Selection: muster.Ahead, GatedBy: by, Beside: map[string]muster.Selection{"batch": muster.Scheduler}})
+			c.wantGates("ahead.yaml", c.namespace("ahead", map[string]string{v1alpha1.LabelAhead: "true"}))
 			// gangs.gates is Never, and the other profile places nobody ahead.
-			for name, pod := range map[string]*corev1.Pod{
-				"a member":               newPod("trial", "1", ofGang("g")),
-				"a pod that is opted in": newPod("trial", "1", func(pod *corev1.Pod) { pod.Labels = map[string]string{v1alpha1.LabelAhead: "true"} }),
+			for name, change := range map[string]func(*corev1.Pod){
+				"a member": workload.InGang("g"), "a pod that is opted in": workload.Labelled(v1alpha1.LabelAhead, "true"),
 			} {
-				pod.Spec.SchedulerName = "batch"
-				if got := c.created(pod); len(got) > 0 {
+				if got := c.created(workload.NewPod("trial", "1", change, workload.ScheduledBy("batch"))); len(got) > 0 {
 					t.Errorf("%s of a profile without Ahead has the gates %v", name, got)
 				}
 			}
@@ -114,29 +91,21 @@ func TestWhoIsPlacedAheadIsGatedByThePolicyAndByTheWebhook(t *testing.T) {
 	}
 }
 
-// namespace creates one, which is there until the test ends, and returns its name.
+// namespace creates one and returns its name.
 func (c *cluster) namespace(name string, labels map[string]string) string {
 	c.Helper()
-	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}
-	made, err := c.client.CoreV1().Namespaces().Create(c.Context(), made, metav1.CreateOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		_ = c.client.CoreV1().Namespaces().Delete(context.Background(), made.Name, metav1.DeleteOptions{})
-	})
-	c.eventually("pods can be created there", func() error {
-		_, err := c.client.CoreV1().ServiceAccounts(made.Name).Get(c.Context(), "default", metav1.GetOptions{})
-		return err
-	})
-	return made.Name
+	c.Create(
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: name}}, // that its pods are of
+	)
+	return name
 }
 
 func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
 	c := newCluster(t)
-	c.applyGatePolicy(c.serve(serving{config: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
+	c.applyGatePolicy(c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
 	for name, want := range map[string]bool{corev1.DefaultSchedulerName: true, "batch": true, byHand: false} {
-		pod := newPod("trial", "1", ofGang("g"), func(pod *corev1.Pod) { pod.Spec.SchedulerName = name })
+		pod := workload.NewPod("trial", "1", workload.InGang("g"), workload.ScheduledBy(name))
 		if got := c.created(pod); (len(got) > 0) != want {
 			t.Errorf("gates of a pod for the scheduler %s: %v", name, got)
 		}
@@ -147,13 +116,11 @@ func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
 // API allows here.
 func TestAMemberIsGatedWhoseContainerHasAVariableTwice(t *testing.T) {
 	c := newCluster(t)
-	c.applyGatePolicy(c.serve(serving{}))
-	made, err := c.client.CoreV1().Pods(workload.Namespace).Create(t.Context(), newPod("g-0", "1", ofGang("g"), func(pod *corev1.Pod) {
+	c.applyGatePolicy(c.serve(muster.Options{}))
+	made, err := c.wouldBe(workload.NewPod("g-0", "1", workload.InGang("g"), func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
-	}), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	c.Must(err)
 	want := []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
 	if diff := gocmp.Diff(want, made.Spec.Containers[0].Env); diff != "" || !muster.Gated(made) {
 		t.Errorf("gates %v, variables (-want +got):\n%s", made.Spec.SchedulingGates, diff)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -15,21 +16,21 @@ import (
 // while a door keeps the bind call about the last one.
 func held(t *testing.T) (w *witness, d *door) {
 	t.Helper()
-	c := newCluster(t, newNodes(5, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
-	s := c.serve(serving{})
+	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 4))
+	s := c.serve(muster.Options{})
 	w, d = s.watch(), s.shutFor("g-3")
-	c.schedule(s.schedulerConfig(nil, d.through))
-	c.createPods(members("g", 4, "3")...)
+	c.Schedule(s.schedulerConfig(nil, d.through))
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	s.awaitHeld("g", 3)
 	return w, d
 }
 
 func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
 	w, d := held(t)
-	w.deletePod("g-0")
+	w.RemovePod("g-0")
 	w.awaitHeld("g", 2)
-	w.createPods(newPod("g-4", "3", ofGang("g")))
+	w.createPods(workload.NewPod("g-4", "3", workload.InGang("g")))
 	w.awaitHeld("g", 3)
 	d.open()
 	w.settles(exactly(map[string]int{"g": 4}))
@@ -37,12 +38,11 @@ func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
 
 func (c *cluster) deletePod(name string) {
 	c.Helper()
-	if err := c.client.CoreV1().Pods(workload.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(c.Client.CoreV1().Pods(workload.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{}))
 }
 
 func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
+	t.Parallel()
 	t.Run("to as many as are held", func(t *testing.T) {
 		w, d := held(t)
 		w.editPodGroup("g", 3)
@@ -53,16 +53,16 @@ func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 	t.Run("to more than there are", func(t *testing.T) {
 		w, d := held(t)
 		w.editPodGroup("g", 5)
-		w.eventually("muster has seen it", func() error {
+		w.Eventually("muster has seen it", func() error {
 			stages, err := w.stages("g")
-			if err == nil && stages["min"] != "5" {
-				err = fmt.Errorf("%v", stages)
+			if err == nil && stages.MinMember != 5 {
+				err = fmt.Errorf("%+v", stages)
 			}
 			return err
 		})
 		d.open()
 		w.awaitHeld("g", 4)
-		w.createPods(newPod("g-4", "3", ofGang("g")))
+		w.createPods(workload.NewPod("g-4", "3", workload.InGang("g")))
 		w.settles(exactly(map[string]int{"g": 5}))
 	})
 }
@@ -70,19 +70,16 @@ func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 func (c *cluster) editPodGroup(name string, minMember int) {
 	c.Helper()
 	patch := fmt.Appendf(nil, `{"spec": {"minMember": %d}}`, minMember)
-	if _, err := c.podGroups(newPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	_, err := c.podGroups(workload.NewPodGroup(name, 1)).Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	c.Must(err)
 }
 
 func TestANodeGoesWhileItsMemberIsHeld(t *testing.T) {
 	w, d := held(t)
 	node := w.placeOfOneHeld("g")
-	if err := w.client.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.eventually("muster has seen it", func() error {
-		page, err := w.get("/debug/nodes")
+	w.Must(w.Client.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}))
+	w.Eventually("muster has seen it", func() error {
+		page, err := w.Page(w.Context(), "/debug/nodes")
 		if err == nil && strings.Contains(page, node) {
 			err = fmt.Errorf("it has %s still", node)
 		}
@@ -90,10 +87,7 @@ func TestANodeGoesWhileItsMemberIsHeld(t *testing.T) {
 	})
 	d.open()
 	w.settles(exactly(map[string]int{"g": 4}))
-	pods, err := w.pods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pods := w.Pods()
 	for name, pod := range pods {
 		if pod.Spec.NodeName == node {
 			t.Errorf("pod %s is on node %s, which is gone", name, node)
@@ -104,7 +98,7 @@ func TestANodeGoesWhileItsMemberIsHeld(t *testing.T) {
 // placeOfOneHeld is the node to which a member of a gang is to be bound.
 func (s *server) placeOfOneHeld(gang string) string {
 	s.Helper()
-	page, err := s.get("/debug/gangs/" + workload.Namespace + "/" + gang)
+	page, err := s.Page(s.Context(), "/debug/gangs/"+workload.Namespace+"/"+gang)
 	for line := range strings.Lines(page) {
 		if columns := strings.Fields(line); len(columns) > 2 && columns[1] == "held" {
 			return columns[2]
@@ -116,16 +110,13 @@ func (s *server) placeOfOneHeld(gang string) string {
 
 func TestAPodGroupIsDeletedWhileMembersAreHeld(t *testing.T) {
 	w, d := held(t)
-	again := newPodGroup("g", 4)
+	again := workload.NewPodGroup("g", 4)
 	groups := w.podGroups(again)
-	if err := groups.Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	w.Must(groups.Delete(t.Context(), "g", metav1.DeleteOptions{}))
 	w.awaitHeld("g", 0)
 	d.open()
 	w.settles(exactly(map[string]int{}))
-	if _, err := groups.Create(t.Context(), again, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := groups.Create(t.Context(), again, metav1.CreateOptions{})
+	w.Must(err)
 	w.settles(exactly(map[string]int{"g": 4}))
 }

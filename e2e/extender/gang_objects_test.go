@@ -10,14 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 // awaitEvent waits until an event says something about an object.
 func (c *cluster) awaitEvent(about types.UID, words string) {
 	c.Helper()
-	c.eventually("an event says it", func() error {
-		events, err := c.client.CoreV1().
+	c.Eventually("an event says it", func() error {
+		events, err := c.Client.CoreV1().
 			Events(workload.Namespace).
 			List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.uid=" + string(about)})
 		if err != nil {
@@ -35,74 +36,63 @@ func (c *cluster) awaitEvent(about types.UID, words string) {
 }
 
 func TestAGroupMayBeCreatedAfterItsPods(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	c.createPodGroups(newPodGroup("misspelled", 4))
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
-	c.createPods(members("g", 4, "3")...)
+	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+	c.createPodGroups(workload.NewPodGroup("misspelled", 4))
+	w := c.serveAndSchedule(muster.Options{}).watch()
+	c.createPods(workload.NewMembers("g", 4, "3")...)
 	for i := range 4 {
-		uid := c.pod(fmt.Sprintf("g-%d", i)).UID
+		uid := c.Pod(fmt.Sprintf("g-%d", i)).UID
 		c.awaitEvent(uid, "there is no PodGroup g in namespace default")
 		c.awaitEvent(uid, "4 gang: its PodGroup does not exist") // the scheduler's
 	}
 	w.settles(exactly(map[string]int{}))
-	c.createPodGroups(newPodGroup("g", 4))
+	c.createPodGroups(workload.NewPodGroup("g", 4))
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestMembersWaitForTheOthersToBeCreated(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	c.createPodGroups(newPodGroup("g", 4))
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
-	pods := members("g", 4, "3")
+	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 4))
+	w := c.serveAndSchedule(muster.Options{}).watch()
+	pods := workload.NewMembers("g", 4, "3")
 	c.createPods(pods[:3]...)
 	w.settles(exactly(map[string]int{}))
-	c.awaitEvent(c.pod("g-0").UID, "4 gang: members are missing")
+	c.awaitEvent(c.Pod("g-0").UID, "4 gang: members are missing")
 	c.createPods(pods[3])
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
 func TestAGangWaitsUntilItsMinResourcesAreFree(t *testing.T) {
-	c := newCluster(t, newNodes(4, "4")...)
-	group := newPodGroup("g", 2)
-	if err := unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": "20"}, "spec", "minResources"); err != nil {
-		t.Fatal(err)
-	}
+	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+	group := workload.NewPodGroup("g", 2)
+	c.Must(unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": "20"}, "spec", "minResources"))
 	c.createPodGroups(group)
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
-	c.createPods(members("g", 2, "1")...)
+	w := c.serveAndSchedule(muster.Options{}).watch()
+	c.createPods(workload.NewMembers("g", 2, "1")...)
 	w.settles(exactly(map[string]int{}))
-	c.create(&workload.Cluster{Nodes: []*corev1.Node{newNode("added", "4")}})
+	c.createNodes(workload.NewNode("added", "4"))
 	w.settles(exactly(map[string]int{"g": 2}))
 }
 
 func TestAMemberThatHasSucceededCountsAsStarted(t *testing.T) {
-	c := newCluster(t, newNodes(3, "4")...)
-	c.createPodGroups(newPodGroup("g", 3))
-	pods := members("g", 4, "3")
+	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 3))
+	pods := workload.NewMembers("g", 4, "3")
 	pods[0].Spec.NodeName = "node-00"
 	c.createPods(pods[0])
-	finished := c.pod(pods[0].Name)
+	finished := c.Pod(pods[0].Name)
 	finished.Status.Phase = corev1.PodSucceeded
-	if _, err := c.client.CoreV1().Pods(workload.Namespace).UpdateStatus(t.Context(), finished, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	_, err := c.Client.CoreV1().Pods(workload.Namespace).UpdateStatus(t.Context(), finished, metav1.UpdateOptions{})
+	c.Must(err)
+	w := c.serveAndSchedule(muster.Options{}).watch()
 	c.createPods(pods[1])
 	w.settles(exactly(map[string]int{}))
 	c.createPods(pods[2])
 	w.settles(exactly(map[string]int{"g": 2}))
 	c.createPods(pods[3])
 	w.settles(exactly(map[string]int{"g": 3}))
-	c.eventually("the PodGroup says so", func() error {
-		group, err := c.podGroups(newPodGroup("g", 3)).Get(t.Context(), "g", metav1.GetOptions{})
+	c.Eventually("the PodGroup says so", func() error {
+		group, err := c.podGroups(workload.NewPodGroup("g", 3)).Get(t.Context(), "g", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

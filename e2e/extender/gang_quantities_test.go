@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -22,17 +23,15 @@ var endless = map[string]string{"e": "1e-2147483648", "d": "1e-30000000", "c": s
 // asksFor makes a PodGroup ask for some cpu.
 func (c *cluster) asksFor(group *unstructured.Unstructured, cpu string) {
 	c.Helper()
-	if err := unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": cpu}, "spec", "minResources"); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(unstructured.SetNestedStringMap(group.Object, map[string]string{"cpu": cpu}, "spec", "minResources"))
 }
 
 func TestTheAPIServerRefusesQuantitiesThatTakeLongToParse(t *testing.T) {
 	c := newCluster(t)
-	c.createPodGroups(newPodGroup("well", 1)) // the CRDs are served now
+	c.createPodGroups(workload.NewPodGroup("well", 1)) // the CRDs are served now
 	for _, apiGroup := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 		for name, cpu := range endless {
-			group := newPodGroup(name, 1)
+			group := workload.NewPodGroup(name, 1)
 			group.SetAPIVersion(apiGroup + "/" + v1alpha1.Version)
 			c.asksFor(group, cpu)
 			_, err := c.podGroups(group).Create(t.Context(), group, metav1.CreateOptions{})
@@ -44,29 +43,27 @@ func TestTheAPIServerRefusesQuantitiesThatTakeLongToParse(t *testing.T) {
 }
 
 func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
-	c := newCluster(t, newNodes(3, "4")...)
-	c.createPodGroups(newPodGroup("well", 2))
+	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
+	c.createPodGroups(workload.NewPodGroup("well", 2))
 	c.unbound()
 	for name, cpu := range endless {
-		group := newPodGroup(name, 2)
+		group := workload.NewPodGroup(name, 2)
 		c.asksFor(group, cpu)
 		c.createPodGroups(group)
 	}
-	s := c.serve(serving{})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
+	w := c.serveAndSchedule(muster.Options{}).watch()
 	for name := range endless {
-		c.createPods(members(name, 2, "1")...)
+		c.createPods(workload.NewMembers(name, 2, "1")...)
 	}
-	c.createPods(members("well", 2, "1")...)
+	c.createPods(workload.NewMembers("well", 2, "1")...)
 	w.settles(exactly(map[string]int{"well": 2}))
 	for name, cpu := range endless {
-		c.awaitEvent(c.pod(name+"-0").UID, "3 gang: its PodGroup is not valid")
+		c.awaitEvent(c.Pod(name+"-0").UID, "3 gang: its PodGroup is not valid")
 		const wrong = "spec.minResources[cpu]: Invalid value"
-		if page, err := s.get("/debug/gangs/" + workload.Namespace + "/" + name); err != nil || !strings.Contains(page, wrong) {
+		if page, err := w.Page(w.Context(), "/debug/gangs/"+workload.Namespace+"/"+name); err != nil || !strings.Contains(page, wrong) {
 			t.Errorf("/debug/gangs/…/%s says %q (error %v), want %q in it", name, page, err, wrong)
 		}
-		if _, err := s.filter(c.pod(name+"-0"), "node-00", "node-01"); err != nil {
+		if _, err := w.Filter(w.Context(), c.Pod(name+"-0"), "node-00", "node-01"); err != nil {
 			t.Errorf("the members of the group that asks for %.20s: %v", cpu, err)
 		}
 	}
@@ -76,7 +73,7 @@ func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
 // is then as muster's was, and as others' are.
 func (c *cluster) unbound() {
 	c.Helper()
-	definitions := c.dynamic().
+	definitions := c.Dynamic.
 		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	name := v1alpha1.ResourceOf(v1alpha1.GroupX).GroupResource().String()
 	change := func(ctx context.Context, edit func(quantity map[string]any)) error {

@@ -7,6 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // committed is the record of a gang's start on its PodGroup.
@@ -24,16 +27,12 @@ type startRecord struct {
 // record reads the record of a gang, false when there is none.
 func (c *cluster) record(gang string) (startRecord, bool) {
 	c.Helper()
-	group, err := c.podGroups(newPodGroup(gang, 1)).Get(c.Context(), gang, metav1.GetOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
+	group, err := c.podGroups(workload.NewPodGroup(gang, 1)).Get(c.Context(), gang, metav1.GetOptions{})
+	c.Must(err)
 	text, is := group.GetAnnotations()[committed]
 	var r startRecord
 	if is {
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			c.Fatal(err)
-		}
+		c.Must(json.Unmarshal([]byte(text), &r))
 	}
 	return r, is
 }
@@ -41,34 +40,27 @@ func (c *cluster) record(gang string) (startRecord, bool) {
 func (c *cluster) writeRecord(gang string, r any) {
 	c.Helper()
 	text, err := json.Marshal(r)
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	annotation := any(string(text))
 	if r == nil {
 		annotation = nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{committed: annotation}}})
-	if err != nil {
-		c.Fatal(err)
-	}
-	if _, err := c.podGroups(newPodGroup(gang, 1)).Patch(c.Context(), gang, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
+	_, err = c.podGroups(workload.NewPodGroup(gang, 1)).Patch(c.Context(), gang, types.MergePatchType, patch, metav1.PatchOptions{})
+	c.Must(err)
 }
 
 func TestAStaleLeaderStartsNoGangThatALaterOneHasLetGo(t *testing.T) {
-	c := newCluster(t, newNodes(2, "4")...)
-	c.createPodGroups(newPodGroup("g", 2))
+	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
+	c.createPodGroups(workload.NewPodGroup("g", 2))
 	c.writeRecord("g", map[string]any{
 		"members": 2, "minMember": 2, "time": time.Now(),
 		"epoch": map[string]any{"lease": time.Now().Add(time.Hour).UTC(), "transitions": 3},
 	})
-	s := c.serve(serving{config: quickElection})
-	w := s.watch()
-	c.schedule(s.schedulerConfig(nil))
-	c.createPods(members("g", 2, "3")...)
-	c.awaitEvent(c.pod("g-0").UID, "another replica of muster has taken over")
+	w := c.serveAndSchedule(muster.Options{Text: slowElection}).watch()
+	c.createPods(workload.NewMembers("g", 2, "3")...)
+	c.awaitEvent(c.Pod("g-0").UID, "another replica of muster has taken over")
 	if bound := w.everBound(); len(bound) > 0 {
 		t.Errorf("pods are bound: %v", bound)
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -20,9 +19,7 @@ import (
 func (c *cluster) relay(transport http.RoundTripper, to func() *url.URL, decide relay.Decide) *relay.Relay {
 	c.Helper()
 	r, err := relay.New(transport, to, decide)
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	c.Cleanup(r.Close)
 	return r
 }
@@ -31,19 +28,17 @@ func (c *cluster) relay(transport http.RoundTripper, to func() *url.URL, decide 
 // until it is opened, so that muster holds those about their siblings.
 type door struct {
 	url   string
-	leads atomic.Pointer[url.URL] // to a muster
+	leads relay.Target // to a muster
 	open  func()
 }
 
 // shutFor is a door before a muster, shut for the pods whose name has a prefix.
 func (s *server) shutFor(prefix string) *door {
 	s.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 100}
-	s.Cleanup(transport.CloseIdleConnections)
 	opened := make(chan struct{})
 	d := &door{open: sync.OnceFunc(func() { close(opened) })}
 	d.leadTo(s)
-	d.url = s.relay(transport, d.leads.Load, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+	d.url = s.relay(&d.leads, d.leads.URL, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if strings.HasSuffix(r.URL.Path, "/bind") && strings.HasPrefix(podToBind(r), prefix) {
 			select {
 			case <-opened:
@@ -59,11 +54,8 @@ func (s *server) shutFor(prefix string) *door {
 
 // leadTo has calls go to another muster from now on.
 func (d *door) leadTo(s *server) {
-	to, err := url.Parse(s.url)
-	if err != nil {
-		s.Fatal(err)
-	}
-	d.leads.Store(to)
+	s.Helper()
+	s.Must(d.leads.LeadTo(s.URL(), s.Transport()))
 }
 
 // through has the scheduler call muster through the door.
@@ -99,15 +91,11 @@ func (c *cluster) bindingsAnswered(by func(pod string) relay.Decide) (kubeconfig
 // of several parts as the test says, nil for as ever.
 func (c *cluster) callsAnswered(by func(method string, path []string) relay.Decide) (kubeconfig string) {
 	c.Helper()
-	config := shared.RESTConfig()
+	config := c.RESTConfig()
 	transport, err := rest.TransportFor(config)
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	to, err := url.Parse(config.Host)
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	before := c.relay(transport, func() *url.URL { return to }, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 		if path := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); len(path) > 1 {
 			if answer := by(r.Method, path); answer != nil {
@@ -118,8 +106,6 @@ func (c *cluster) callsAnswered(by func(method string, path []string) relay.Deci
 		pass.ServeHTTP(w, r)
 	})
 	kubeconfig = filepath.Join(c.TempDir(), "kubeconfig")
-	if err := before.WriteKubeconfig(kubeconfig); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(before.WriteKubeconfig(kubeconfig))
 	return kubeconfig
 }

@@ -1,110 +1,42 @@
 package extender_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
-// ofGang makes a pod a member of a group by the label of the API group that there is most
-// of.
-func ofGang(name string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) { pod.Labels = map[string]string{v1alpha1.LabelX: name} }
-}
-
-// members are pods of a group, which are named after it and numbered.
-func members(group string, count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
-	var pods []*corev1.Pod
-	for i := range count {
-		pods = append(pods, newPod(fmt.Sprintf("%s-%d", group, i), cpu, append([]func(*corev1.Pod){ofGang(group)}, change...)...))
-	}
-	return pods
-}
-
-// createPodGroups has the API server know PodGroups, and creates some of the test's own.
 func (c *cluster) createPodGroups(groups ...*unstructured.Unstructured) {
 	c.Helper()
-	definitions := c.dynamic().
-		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	files, err := filepath.Glob("../../charts/muster/crds/*.yaml")
-	if err != nil || len(files) == 0 {
-		c.Fatalf("the chart has no CRDs: %v", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			c.Fatal(err)
-		}
-		definition := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(text, &definition.Object); err != nil {
-			c.Fatal(err)
-		}
-		if _, err := definitions.Create(c.Context(), definition, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			c.Fatal(err)
-		}
-	}
 	for _, group := range groups {
-		like := c.podGroups(group)
-		c.eventually("create PodGroup "+group.GetName(), func() error {
-			_, err := like.Create(c.Context(), group, metav1.CreateOptions{})
-			return err
-		})
-		c.Cleanup(func() {
-			if err := like.Delete(context.Background(), group.GetName(), metav1.DeleteOptions{}); err != nil {
-				c.Errorf("delete PodGroup %s: %v", group.GetName(), err)
-			}
-		})
+		c.Create(group)
 	}
-}
-
-func (c *cluster) dynamic() dynamic.Interface {
-	c.Helper()
-	client, err := dynamic.NewForConfig(shared.RESTConfig())
-	if err != nil {
-		c.Fatal(err)
-	}
-	return client
 }
 
 // podGroups returns a client of the PodGroups of the API group that one of them has.
 func (c *cluster) podGroups(like *unstructured.Unstructured) dynamic.ResourceInterface {
 	c.Helper()
-	return c.dynamic().Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)
-}
-
-func newPodGroup(name string, minMember int64) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
-		"metadata": map[string]any{"name": name},
-		"spec":     map[string]any{"minMember": minMember},
-	}}
+	return c.Dynamic.Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)
 }
 
 // deletePods deletes the pods of a label selector.
 func (c *cluster) deletePods(selector string) {
 	c.Helper()
-	err := c.client.CoreV1().
+	err := c.Client.CoreV1().
 		Pods(workload.Namespace).
 		DeleteCollection(c.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 }
 
 // seed is the example of the coscheduling plugin, to the letter.
@@ -148,6 +80,7 @@ spec:
 `
 
 func TestTheSeedsGang(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		room  int
 		want  map[string]int
@@ -158,31 +91,21 @@ func TestTheSeedsGang(t *testing.T) {
 		"room for three": {3, map[string]int{}, v1alpha1.PodGroupPreScheduling, "places for 3 of 4 members; 3 of 3 nodes: Insufficient cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t, newNodes(test.room, "4")...)
-			s := c.serve(serving{})
-			w := s.watch()
-			c.schedule(s.schedulerConfig(nil))
+			c := newClusterWith(t, []string{"replicaset-controller"}, workload.NewNodes("node", test.room, "4")...)
+			w := c.serveAndSchedule(muster.Options{}).watch()
 			podGroup, replicaSet, _ := strings.Cut(seed, "---")
 			group, set := &unstructured.Unstructured{}, &appsv1.ReplicaSet{}
-			if err := errors.Join(yaml.Unmarshal([]byte(podGroup), &group.Object), yaml.UnmarshalStrict([]byte(replicaSet), set)); err != nil {
-				t.Fatal(err)
-			}
+			c.Must(errors.Join(yaml.Unmarshal([]byte(podGroup), &group.Object), yaml.UnmarshalStrict([]byte(replicaSet), set)))
 			c.createPodGroups(group)
-			c.createReplicaSet(set)
-			c.eventually("there are six pods", func() error {
-				pods, err := c.pods()
-				if err == nil && len(pods) != 6 {
-					err = fmt.Errorf("there are %d", len(pods))
-				}
-				return err
-			})
+			c.Create(set)
+			c.EventuallyIs("there are six pods", 6, func() int { return len(c.Pods()) })
 			w.settles(exactly(test.want))
 			c.awaitEvent(c.awaitPhase(group, test.phase).GetUID(), test.event)
-			if page, err := s.get("/debug/gangs/" + workload.Namespace + "/nginx"); err != nil ||
+			if page, err := w.Page(w.Context(), "/debug/gangs/"+workload.Namespace+"/nginx"); err != nil ||
 				!strings.Contains(page, "4 members must start together") {
 				t.Errorf("/debug/gangs/…/nginx says %q, error %v", page, err)
 			}
-			if got := s.calls("filter", "error") + s.calls("bind", "error"); got > 0 {
+			if got := w.calls("filter", "error") + w.calls("bind", "error"); got > 0 {
 				t.Errorf("%d calls failed", got)
 			}
 		})
@@ -193,7 +116,7 @@ func TestTheSeedsGang(t *testing.T) {
 func (c *cluster) awaitPhase(group *unstructured.Unstructured, want v1alpha1.PodGroupPhase) (now *unstructured.Unstructured) {
 	c.Helper()
 	groups := c.podGroups(group)
-	c.eventually(fmt.Sprintf("PodGroup %s is %s", group.GetName(), want), func() (err error) {
+	c.Eventually(fmt.Sprintf("PodGroup %s is %s", group.GetName(), want), func() (err error) {
 		if now, err = groups.Get(c.Context(), group.GetName(), metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -204,17 +127,4 @@ func (c *cluster) awaitPhase(group *unstructured.Unstructured, want v1alpha1.Pod
 		return err
 	})
 	return now
-}
-
-func (c *cluster) createReplicaSet(set *appsv1.ReplicaSet) {
-	c.Helper()
-	sets := c.client.AppsV1().ReplicaSets(workload.Namespace)
-	if _, err := sets.Create(c.Context(), set, metav1.CreateOptions{}); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() { // before its pods, which it would replace
-		if err := sets.Delete(context.Background(), set.Name, metav1.DeleteOptions{}); err != nil {
-			c.Errorf("delete ReplicaSet %s: %v", set.Name, err)
-		}
-	})
 }

@@ -1,12 +1,12 @@
 package extender_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -15,23 +15,31 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/fit"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // witness has seen all that the API server did with pods and nodes.
 type witness struct {
 	*server
 
-	mu     sync.Mutex
-	ledger *fit.Ledger
-	bound  map[string]int // pods of each group that were ever bound, "" for those of none
-	over   []string       // bindings to nodes without room
+	mu      sync.Mutex
+	ledger  *fit.Ledger
+	bound   map[string]int  // pods of each group that were ever bound, "" for those of none
+	over    []string        // bindings to nodes without room
+	refused map[string]bool // pods for which the scheduler found no node at some time
+	passed  map[string]bool // pods of barriers that are bound
+
+	passesMuster func(*corev1.Pod) // makes a pod one that muster handles before the scheduler does, if it handles any
 }
 
 // watch has a witness look on until the test ends.
 func (s *server) watch() *witness {
 	s.Helper()
-	w := &witness{server: s, ledger: fit.NewLedger(), bound: map[string]int{}}
-	factory := informers.NewSharedInformerFactory(s.client, 0)
+	w := &witness{server: s, ledger: fit.NewLedger(), bound: map[string]int{}, refused: map[string]bool{}, passed: map[string]bool{}}
+	w.passesMuster = func(*corev1.Pod) {}
+	factory := informers.NewSharedInformerFactory(s.Client, 0)
 	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
 	seen := func(object any) {
 		w.mu.Lock()
@@ -60,9 +68,7 @@ func (s *server) watch() *witness {
 	s.Cleanup(factory.Shutdown) // after the context of the test has ended
 	for _, informer := range []cache.SharedIndexInformer{nodes, pods} {
 		registration, err := informer.AddEventHandler(handler)
-		if err != nil {
-			s.Fatal(err)
-		}
+		s.Must(err)
 		factory.StartWithContext(s.Context())
 		if !cache.WaitForCacheSync(s.Context().Done(), registration.HasSynced) {
 			s.Fatal("the witness has not seen all that there is")
@@ -72,8 +78,15 @@ func (s *server) watch() *witness {
 }
 
 func (w *witness) pod(pod *corev1.Pod) {
+	if unschedulable(pod) {
+		w.refused[pod.Name] = true
+	}
 	bound, lacking := w.ledger.Pod(pod)
 	if !bound {
+		return
+	}
+	if lab.IsBarrier(pod) {
+		w.passed[pod.Name] = true
 		return
 	}
 	_, group, _ := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
@@ -103,45 +116,71 @@ func exactly(want map[string]int) func(bound map[string]int) error {
 // awaits waits until the right pods have been bound.
 func (w *witness) awaits(right func(bound map[string]int) error) {
 	w.Helper()
-	w.eventually("gangs start whole or not at all", func() error {
+	w.Eventually("gangs start whole or not at all", func() error {
 		err := right(w.everBound())
 		if err != nil {
-			page, _ := w.get("/debug/gangs")
+			page, _ := w.Page(w.Context(), "/debug/gangs")
 			err = fmt.Errorf("%w\n%s", err, page)
 		}
 		return err
 	})
 }
 
-// quiet is how long nothing more may happen: muster plans several times in it.
-const quiet = time.Second
-
-// settles is awaits, and it stays right when the scheduler has found no place for any
-// of the other pods. No node was ever overcommitted.
+// settles is awaits, and it stays right when the scheduler has found no place for any of the other pods, and it and muster
+// have gone on to another one. No node was ever overcommitted.
 func (w *witness) settles(right func(bound map[string]int) error) {
 	w.Helper()
 	w.awaits(right)
-	w.eventually("the scheduler has tried all other pods", func() error {
-		pods, err := w.pods()
-		for name, pod := range pods {
+	w.Eventually("the scheduler has tried all other pods", func() error {
+		for name, pod := range w.Pods() {
 			if pod.Spec.NodeName == "" && !unschedulable(pod) {
-				return fmt.Errorf("pod %s is not unschedulable yet", name)
+				return fmt.Errorf("pod %s is not known to be unschedulable", name)
 			}
-		}
-		return err
-	})
-	until := time.Now().Add(quiet)
-	w.eventually("some time has passed", func() error {
-		if err := right(w.everBound()); err != nil {
-			w.Fatal(err)
-		}
-		if left := time.Until(until); left > 0 {
-			return fmt.Errorf("%s are left", left)
 		}
 		return nil
 	})
+	w.stays(right, w.schedulers()...)
+}
+
+// stays has a pod for each scheduler pass through all that the others pass through. It is right then, too.
+func (w *witness) stays(right func(bound map[string]int) error, schedulers ...string) {
+	w.Helper()
+	for _, scheduler := range schedulers {
+		pod := w.Barrier(workload.ScheduledBy(scheduler), w.passesMuster)
+		w.Eventually("the witness has seen it", func() error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !w.passed[pod.Name] {
+				return errors.New("it has not")
+			}
+			return nil
+		})
+	}
+	w.Must(right(w.everBound()))
 	if over := w.overcommitted(); len(over) > 0 {
 		w.Errorf("nodes were overcommitted:\n%s", strings.Join(over, "\n"))
+	}
+}
+
+// schedulers are those of the pods that there are.
+func (w *witness) schedulers() []string {
+	names := map[string]bool{}
+	for _, pod := range w.Pods() {
+		names[pod.Spec.SchedulerName] = true
+	}
+	if len(names) == 0 {
+		names[corev1.DefaultSchedulerName] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// wantNoneRefused fails if the scheduler ever found no node for a pod: it had one try, and that was good.
+func (w *witness) wantNoneRefused() {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.refused) > 0 {
+		w.Errorf("the scheduler has tried pods that had no place: %v", slices.Sorted(maps.Keys(w.refused)))
 	}
 }
 
@@ -161,36 +200,23 @@ func unschedulable(pod *corev1.Pod) bool {
 	return false
 }
 
-// stages is how many members of a gang are how far, as /debug/gangs shows it.
-func (s *server) stages(gang string) (map[string]string, error) {
-	page, err := s.get("/debug/gangs")
-	if err != nil {
-		return nil, err
+// stages is how far the members of a gang are, as /debug/gangs shows it.
+func (s *server) stages(gang string) (muster.Gang, error) {
+	gangs, err := s.Gangs(s.Context())
+	stages, is := gangs[workload.Namespace+"/"+gang]
+	if err == nil && !is {
+		err = fmt.Errorf("there is no gang %s: %v", gang, gangs)
 	}
-	var heading []string
-	for line := range strings.Lines(page) {
-		columns := strings.Fields(line)
-		switch {
-		case len(columns) > 0 && columns[0] == "GANG":
-			heading = columns
-		case len(columns) >= 8 && strings.HasSuffix(columns[0], "/"+gang):
-			stages := map[string]string{}
-			for i, column := range columns[:8] {
-				stages[strings.ToLower(heading[i])] = column
-			}
-			return stages, nil
-		}
-	}
-	return nil, fmt.Errorf("there is no gang %s: %s", gang, page)
+	return stages, err
 }
 
 // awaitHeld waits until muster holds bind calls about so many members of a gang.
 func (s *server) awaitHeld(gang string, want int) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("%d members of %s are held", want, gang), func() error {
+	s.Eventually(fmt.Sprintf("%d members of %s are held", want, gang), func() error {
 		stages, err := s.stages(gang)
-		if err == nil && stages["held"] != fmt.Sprint(want) {
-			err = fmt.Errorf("%v", stages)
+		if err == nil && stages.Held != want {
+			err = fmt.Errorf("%+v", stages)
 		}
 		return err
 	})

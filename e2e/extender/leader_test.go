@@ -1,72 +1,79 @@
 package extender_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
-// quickElection is a leader election in which a dead leader is missed soon.
+// In a quick election a dead leader is missed soon. In a slow one nobody is before the test is over.
 const (
-	leaseDuration, retryPeriod = 4 * time.Second, time.Second
-
-	quickElection = `
-leaderElection: {leaderElect: true, leaseDuration: 4s, renewDeadline: 3s, retryPeriod: 1s, resourceName: muster-e2e}
-`
+	quickElection = "leaderElection: {leaderElect: true, leaseDuration: 8s, renewDeadline: 6s, retryPeriod: 1s, resourceName: muster-e2e}"
+	slowElection  = "leaderElection: {leaderElect: true, leaseDuration: 10m, renewDeadline: 5m, retryPeriod: 1s, resourceName: muster-e2e}"
 )
 
 func TestAnotherReplicaTakesOverFromADeadLeader(t *testing.T) {
-	c := newCluster(t, newNodes(2, "110")...)
-	replicas := []*server{c.launch(serving{config: quickElection}), c.launch(serving{config: quickElection})}
+	c := newCluster(t, workload.NewNodes("node", 2, "110")...)
+	replicas := []*server{c.launch(muster.Options{Text: quickElection}), c.launch(muster.Options{Text: quickElection})}
 	ready := func() []*server {
 		return slices.DeleteFunc(slices.Clone(replicas), func(s *server) bool { return s.status("/readyz") != nil })
 	}
-	c.eventually("one replica is ready", func() error {
-		if len(ready()) == 0 {
-			return errors.New("none is")
-		}
-		return nil
-	})
-	// The other one tries each second. It must not get what the first one holds.
-	until := time.Now().Add(leaseDuration + retryPeriod)
-	c.eventually("a lease has passed", func() error {
+	c.EventuallyTrue("one replica is ready", func() bool { return len(ready()) != 0 })
+	// The other one tries each second. It must not get what the first one holds for longer than a lease.
+	since := c.renewed()
+	c.Eventually("the leader has renewed its lease for longer than that lasts", func() error {
 		if got := len(ready()); got != 1 {
 			c.Fatalf("%d replicas are ready, want 1", got)
 		}
-		if left := time.Until(until); left > 0 {
-			return fmt.Errorf("%s are left", left)
+		if held := c.renewed().Sub(since); held < 10*time.Second {
+			return fmt.Errorf("for %s", held)
 		}
 		return nil
 	})
 
 	leader := ready()[0]
 	other := replicas[1-slices.Index(replicas, leader)]
-	c.schedule(leader.schedulerConfig(nil))
-	c.createPods(newPod("first", "1"))
+	c.Schedule(leader.schedulerConfig(nil))
+	c.createPods(workload.NewPod("first", "1"))
 	c.awaitBound(1)
-	shared.StopScheduler()
-	if _, err := other.filter(newPod("p", "1"), "node-00"); err == nil {
+	c.StopScheduler()
+	if _, err := other.Filter(t.Context(), workload.NewPod("p", "1"), "node-00"); err == nil {
 		t.Error("a replica that does not lead answered filter")
 	}
 
-	leader.process.Kill()
-	c.eventually("the other replica is ready", func() error { return other.status("/readyz") })
-	c.schedule(other.schedulerConfig(nil))
-	c.createPods(newPod("second", "1"))
+	c.Must(leader.Crash())
+	c.Eventually("the other replica is ready", func() error { return other.status("/readyz") })
+	c.Schedule(other.schedulerConfig(nil))
+	c.createPods(workload.NewPod("second", "1"))
 	c.awaitBound(2)
 }
 
+// renewed is when the leader has renewed its lease.
+func (c *cluster) renewed() time.Time {
+	c.Helper()
+	leases, err := c.Client.CoordinationV1().Leases(metav1.NamespaceAll).List(c.Context(), metav1.ListOptions{
+		FieldSelector: "metadata.name=muster-e2e",
+	})
+	c.Must(err)
+	if len(leases.Items) != 1 {
+		c.Fatalf("there are %d leases", len(leases.Items))
+	}
+	return leases.Items[0].Spec.RenewTime.Time
+}
+
 func TestAStoppedLeaderHandsOverAtOnce(t *testing.T) {
-	const slowElection = "leaderElection: {leaderElect: true, leaseDuration: 10m, renewDeadline: 5m, retryPeriod: 1s, resourceName: " +
-		"muster-e2e}"
 	c := newCluster(t)
-	leader := c.serve(serving{config: slowElection})
-	other := c.launch(serving{config: slowElection})
+	leader := c.serve(muster.Options{Text: slowElection})
+	other := c.launch(muster.Options{Text: slowElection})
 	if other.status("/readyz") == nil {
 		t.Fatal("two replicas are ready")
 	}
-	leader.process.Stop(grace)
-	c.eventually("the other replica is ready", func() error { return other.status("/readyz") })
+	leader.Stop()
+	c.Eventually("the other replica is ready", func() error { return other.status("/readyz") })
 }

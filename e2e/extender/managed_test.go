@@ -2,7 +2,6 @@ package extender_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -34,6 +34,7 @@ func managed(pod *corev1.Pod) {
 
 // The table of docs/install.md, "When muster is down".
 func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		flags []string
@@ -54,36 +55,36 @@ func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCluster(t, newNode("a", "16"))
-			first := c.serve(serving{})
+			c := newCluster(t, workload.NewNode("a", "16"))
+			first := c.serve(muster.Options{})
 			// A scheduler that does not know the resources finds no node that offers them.
 			ask := asIs
 			if slices.Contains(test.flags, "--managed") {
 				ask = managed
 			}
-			c.schedule(first.schedulerConfig(test.flags))
-			incomplete := members("g", 2, "1", standAlone(3), ask)
-			c.createPods(append(incomplete, newPod("before", "1", ask), newPod("before-ordinary", "1"))...)
-			c.eventually("muster is asked", func() error {
+			c.Schedule(first.schedulerConfig(test.flags))
+			incomplete := workload.NewMembers("g", 2, "1", standAlone(3), ask)
+			c.createPods(append(incomplete, workload.NewPod("before", "1", ask), workload.NewPod("before-ordinary", "1"))...)
+			c.Eventually("muster is asked", func() error {
 				return errors.Join(c.isBound("before"), c.isBound("before-ordinary"))
 			})
 			if condition := c.awaitCondition("g-0"); condition.Reason != corev1.PodReasonUnschedulable {
 				t.Errorf("a member of an incomplete gang waits for %q: %s", condition.Reason, condition.Message)
 			}
 
-			first.process.Kill()
-			c.createPods(newPod("managed", "1", ask), newPod("ordinary", "1"))
+			first.Must(first.Crash())
+			c.createPods(workload.NewPod("managed", "1", ask), workload.NewPod("ordinary", "1"))
 			c.wake("g-0") // nothing else would have the scheduler try the member now
 			for name, waits := range test.waits {
 				if waits {
 					c.awaitOutage(name, first)
 				} else {
-					c.eventually(name+" is bound without muster", func() error { return c.isBound(name) })
+					c.Eventually(name+" is bound without muster", func() error { return c.isBound(name) })
 				}
 			}
 
-			c.serve(serving{address: strings.TrimPrefix(first.url, "http://")})
-			c.createPods(newPod("g-2", "1", ofNoObject("g", 3), ask))
+			c.Must(first.Restart(t.Context()))
+			c.createPods(workload.NewPod("g-2", "1", ofNoObject("g", 3), ask))
 			c.awaitBound(7)
 		})
 	}
@@ -103,31 +104,23 @@ func ofNoObject(group string, minMember int) func(*corev1.Pod) {
 	}
 }
 
-func (c *cluster) isBound(name string) error {
-	if c.pod(name).Spec.NodeName == "" {
-		return errors.New(name + " is not bound")
-	}
-	return nil
-}
-
 // wake has the scheduler try a pod again.
 func (c *cluster) wake(name string) {
 	c.Helper()
 	patch := []byte(`{"metadata": {"annotations": {"example.com/woken": "true"}}}`)
-	if _, err := c.client.CoreV1().
+	_, err := c.Client.CoreV1().
 		Pods(workload.Namespace).
-		Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		c.Fatal(err)
-	}
+		Patch(c.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	c.Must(err)
 }
 
 // awaitOutage waits until the scheduler has tried a pod and muster did not answer.
 func (c *cluster) awaitOutage(name string, s *server) {
 	c.Helper()
-	c.eventually(name+" waits for muster", func() error {
-		pod := c.pod(name)
+	c.Eventually(name+" waits for muster", func() error {
+		pod := c.Pod(name)
 		for _, condition := range pod.Status.Conditions {
-			if condition.Reason == corev1.PodReasonSchedulerError && strings.Contains(condition.Message, s.url) && pod.Spec.NodeName == "" {
+			if condition.Reason == corev1.PodReasonSchedulerError && strings.Contains(condition.Message, s.URL()) && pod.Spec.NodeName == "" {
 				return nil
 			}
 		}
@@ -137,43 +130,41 @@ func (c *cluster) awaitOutage(name string, s *server) {
 
 func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 	c := newCluster(t)
-	c.applyManagedPolicy(c.serve(serving{config: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
+	c.applyManagedPolicy(c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
+	member := func(change ...func(*corev1.Pod)) []func(*corev1.Pod) {
+		return append([]func(*corev1.Pod){workload.InGang("g")}, change...)
+	}
 	tests := []struct {
 		name     string
 		labelled bool // the namespace
-		change   func(*corev1.Pod)
+		change   []func(*corev1.Pod)
 		want     bool
 	}{
-		{name: "a member of a PodGroup is managed", change: ofGang("g"), want: true},
-		{name: "a member of a group without an object is managed", change: ofNoObject("g", 3), want: true},
-		{
-			name:   "a member for another profile's scheduler is managed",
-			change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = "batch" },
-			want:   true,
-		},
-		{name: "a member for another scheduler is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.SchedulerName = byHand }},
-		{name: "a member that has a node is not", change: func(pod *corev1.Pod) { ofGang("g")(pod); pod.Spec.NodeName = "a" }},
-		{name: "a pod without a gang is not", change: asIs},
-		{name: "it is in a namespace that is labelled", labelled: true, change: asIs, want: true},
-		{name: "a member whose container has a variable twice is managed", change: func(pod *corev1.Pod) {
-			ofGang("g")(pod)
+		{name: "a member of a PodGroup is managed", change: member(), want: true},
+		{name: "a member of a group without an object is managed", change: member(ofNoObject("g", 3)), want: true},
+		{name: "a member for another profile's scheduler is managed", change: member(workload.ScheduledBy("batch")), want: true},
+		{name: "a member for another scheduler is not", change: member(workload.ScheduledBy(byHand))},
+		{name: "a member that has a node is not", change: member(workload.On("a"))},
+		{name: "a pod without a gang is not"},
+		{name: "it is in a namespace that is labelled", labelled: true, want: true},
+		{name: "a member whose container has a variable twice is managed", change: member(func(pod *corev1.Pod) {
 			pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
-		}, want: true},
-		{name: "a pod that asks for them already is left as it is", change: func(pod *corev1.Pod) { ofGang("g")(pod); managed(pod) }, want: true},
+		}), want: true},
+		{name: "a pod that asks for them already is left as it is", change: member(managed), want: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := &cluster{T: t, client: c.client}
-			c.labelNamespace(test.labelled)
-			pod := newPod("trial", "1", test.change)
+			c := &cluster{c.Of(t)}
+			pod := workload.NewPod("trial", "1", test.change...)
+			if test.labelled {
+				pod.Namespace = c.namespace("managed", map[string]string{v1alpha1.LabelManaged: "true"})
+			}
 			want := pod.DeepCopy()
 			if test.want {
 				managed(want)
 			}
-			c.eventually("the API server does as the policy says", func() error {
-				made, err := c.client.CoreV1().
-					Pods(workload.Namespace).
-					Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			c.Eventually("the API server does as the policy says", func() error {
+				made, err := c.wouldBe(pod)
 				if err != nil {
 					return err
 				}
@@ -191,53 +182,14 @@ func askedFor(pod *corev1.Pod) []any {
 	return []any{pod.Spec.Containers[0].Resources, pod.Spec.Containers[0].Env}
 }
 
-// labelNamespace has the pods of the tests' namespace managed, until the test ends, or not.
-func (c *cluster) labelNamespace(on bool) {
-	c.Helper()
-	label := func(ctx context.Context, value string) error {
-		patch := []byte(`{"metadata": {"labels": {"` + v1alpha1.LabelManaged + `": ` + value + `}}}`)
-		_, err := c.client.CoreV1().Namespaces().Patch(ctx, workload.Namespace, types.MergePatchType, patch, metav1.PatchOptions{})
-		return err
-	}
-	if !on {
-		return
-	}
-	if err := label(c.Context(), `"true"`); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		if err := label(context.Background(), "null"); err != nil {
-			c.Error(err)
-		}
-	})
-}
-
-// applyManagedPolicy has the API server make pods managed, by what muster prints, until the
-// test ends.
+// applyManagedPolicy has the API server make pods managed, by what muster prints.
 func (c *cluster) applyManagedPolicy(s *server) {
 	c.Helper()
-	printed, err := exec.CommandContext(c.Context(), shared.muster, "managed-policy", "--config="+s.config).Output()
-	if err != nil {
-		c.Fatal(err)
+	printed, err := exec.CommandContext(c.Context(), c.Binary(), "managed-policy", "--config="+s.Config()).Output()
+	c.Must(err)
+	cmd := exec.CommandContext(c.Context(), c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "-f", "-")
+	cmd.Stdin = bytes.NewReader(printed)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		c.Fatalf("kubectl apply: %v: %s", err, said)
 	}
-	program, err := shared.Kubectl(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
-	kubectl := func(ctx context.Context, args ...string) error {
-		cmd := exec.CommandContext(ctx, program, append([]string{"--kubeconfig=" + shared.Kubeconfig()}, args...)...)
-		cmd.Stdin = bytes.NewReader(printed)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("kubectl %v: %w: %s", args, err, said)
-		}
-		return nil
-	}
-	if err := kubectl(c.Context(), "apply", "--server-side", "-f", "-"); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		if err := kubectl(context.Background(), "delete", "-f", "-"); err != nil {
-			c.Error(err)
-		}
-	})
 }

@@ -1,7 +1,6 @@
 package extender_test
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -45,8 +44,7 @@ func (c *cluster) changeByWebhook(patches map[string]string) {
 	}))
 	c.Cleanup(server.Close)
 	const name = "changes-pods"
-	webhooks := c.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	_, err := webhooks.Create(c.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+	c.Create(&admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "changes-pods.test.muster.dev",
@@ -63,16 +61,8 @@ func (c *cluster) changeByWebhook(patches map[string]string) {
 			FailurePolicy: new(admissionregistrationv1.Fail), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		if err := webhooks.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
-			c.Error(err)
-		}
 	})
-	c.eventually("the webhook is asked", func() error {
+	c.Eventually("the webhook is asked", func() error {
 		if made := c.trial(patched("says-so")); made.Annotations["asked"] == "" {
 			return fmt.Errorf("a pod has the annotations %v", made.Annotations)
 		}
@@ -88,12 +78,8 @@ func patched(patch string) func(*corev1.Pod) {
 // trial is a pod as the API server would create it.
 func (c *cluster) trial(change ...func(*corev1.Pod)) *corev1.Pod {
 	c.Helper()
-	made, err := c.client.CoreV1().Pods(workload.Namespace).Create(
-		c.Context(), newPod("trial", "1", change...), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}},
-	)
-	if err != nil {
-		c.Fatal(err)
-	}
+	made, err := c.wouldBe(workload.NewPod("trial", "1", change...))
+	c.Must(err)
 	return made
 }
 
@@ -101,15 +87,15 @@ func (c *cluster) trial(change ...func(*corev1.Pod)) *corev1.Pod {
 // undoes nothing that a policy has done, and makes no pod one that a policy is about.
 func TestPoliciesRunAgainAfterAWebhookIfTheyRanBefore(t *testing.T) {
 	c := newCluster(t)
-	s := c.serve(serving{})
+	s := c.serve(muster.Options{})
 	c.applyGatePolicy(s)
 	c.applyManagedPolicy(s)
 	isManaged := func(pod *corev1.Pod) bool {
 		_, requested := pod.Spec.Containers[0].Resources.Requests[v1alpha1.ResourceManaged]
 		return requested
 	}
-	c.eventually("members are managed", func() error {
-		if made := c.trial(ofGang("g")); !isManaged(made) {
+	c.Eventually("members are managed", func() error {
+		if made := c.trial(workload.InGang("g")); !isManaged(made) {
 			return fmt.Errorf("one requests %v", made.Spec.Containers[0].Resources.Requests)
 		}
 		return nil
@@ -124,9 +110,9 @@ func TestPoliciesRunAgainAfterAWebhookIfTheyRanBefore(t *testing.T) {
 		pod  []func(*corev1.Pod)
 		want bool
 	}{
-		"a member that it changes in nothing":     {[]func(*corev1.Pod){ofGang("g"), patched("says-so")}, true},
-		"a member whose gates it takes away":      {[]func(*corev1.Pod){ofGang("g"), patched("ungates")}, true},
-		"a member whose resources it takes away":  {[]func(*corev1.Pod){ofGang("g"), patched("unmanages")}, true},
+		"a member that it changes in nothing":     {[]func(*corev1.Pod){workload.InGang("g"), patched("says-so")}, true},
+		"a member whose gates it takes away":      {[]func(*corev1.Pod){workload.InGang("g"), patched("ungates")}, true},
+		"a member whose resources it takes away":  {[]func(*corev1.Pod){workload.InGang("g"), patched("unmanages")}, true},
 		"a pod that it makes a member by a label": {[]func(*corev1.Pod){patched("labels")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

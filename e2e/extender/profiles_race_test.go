@@ -2,16 +2,15 @@ package extender_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/process"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/relay"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -22,10 +21,10 @@ func (c *cluster) race(each int, schedulerNames ...string) {
 	for _, name := range schedulerNames {
 		var pods []*corev1.Pod
 		for i := range each {
-			pods = append(pods, newPod(fmt.Sprintf("%s-%03d", name, i), "1", scheduledBy(name)))
+			pods = append(pods, workload.NewPod(fmt.Sprintf("%s-%03d", name, i), "1", workload.ScheduledBy(name)))
 		}
 		together.Go(func() {
-			if err := (&workload.Cluster{Pods: pods}).CreateWorkloads(c.Context(), c.client); err != nil {
+			if err := (&workload.Cluster{Pods: pods}).CreateWorkloads(c.Context(), c.Client); err != nil {
 				c.Error(err)
 			}
 		})
@@ -35,79 +34,58 @@ func (c *cluster) race(each int, schedulerNames ...string) {
 
 func TestProfilesDoNotRaceForTheLastRoom(t *testing.T) {
 	const nodes = 40 // with room for one pod each
-	c := newCluster(t, newNodes(nodes, "1")...)
+	c := newCluster(t, workload.NewNodes("node", nodes, "1")...)
 	w := c.serveExample().watch()
 	c.race(nodes, "spread", "pack")
 	w.settles(exactly(map[string]int{"": nodes}))
-	c.createPods(newPods(3, "1")...)
+	c.createPods(workload.NewPods("pod", 3, "1")...)
 	w.settles(exactly(map[string]int{"": nodes}))
-}
-
-// scheduleApart runs one more stock scheduler until the test ends, for the pods of one scheduler
-// name.
-func (c *cluster) scheduleApart(schedulerName string) {
-	c.Helper()
-	config, err := yaml.Marshal(map[string]any{
-		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-		"clientConnection": map[string]any{"kubeconfig": shared.Kubeconfig(), "qps": 10000, "burst": 10000},
-		"leaderElection":   map[string]any{"leaderElect": false},
-		"profiles":         []any{map[string]any{"schedulerName": schedulerName}},
-	})
-	if err != nil {
-		c.Fatal(err)
-	}
-	dir := c.TempDir()
-	file := filepath.Join(dir, "scheduler.yaml")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		c.Fatal(err)
-	}
-	programs, err := binaries.Ensure(c.Context(), "", c.Output(), binaries.Scheduler)
-	if err != nil {
-		c.Fatal(err)
-	}
-	port, err := process.FreePort()
-	if err != nil {
-		c.Fatal(err)
-	}
-	scheduler, err := process.Start(process.Spec{
-		Name: schedulerName, Path: programs.Path(binaries.Scheduler), Log: filepath.Join(dir, "scheduler.log"),
-		Args: []string{"--config=" + file, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--authentication-skip-lookup"},
-	})
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(scheduler.Kill)
 }
 
 // What muster is spared: two schedulers on the same cluster give the same room away twice. Each
 // binding is right by what its scheduler has seen, and the API server takes them all.
 func TestTwoSchedulersRaceForTheLastRoom(t *testing.T) {
-	const nodes, rounds = 40, 5
-	c := newCluster(t, newNodes(nodes, "1")...)
+	const nodes = 40
+	c := newCluster(t, workload.NewNodes("node", nodes, "1")...)
 	w := (&server{cluster: c}).watch()
-	for _, name := range []string{"spread", "pack"} {
-		c.scheduleApart(name)
+	forPodsOf := func(schedulerName string) string {
+		return stock + "profiles: [{schedulerName: " + schedulerName + "}]\n"
 	}
-	for round := range rounds {
-		c.race(nodes, "spread", "pack")
-		c.eventually("no room is left", func() error {
-			if bound := w.everBound()[""]; bound < nodes*(round+1) {
+	// One has chosen, and its bindings are on their way, when the other one starts.
+	var chosen atomic.Int32
+	arrive := make(chan struct{})
+	kubeconfig := c.bindingsAnswered(func(string) relay.Decide {
+		return func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+			chosen.Add(1)
+			<-arrive
+			pass.ServeHTTP(w, r)
+		}
+	})
+	slow, err := c.StartSchedulerReplicas(t.Context(), controlplane.SchedulerOptions{Config: forPodsOf("pack"), Kubeconfig: kubeconfig})
+	c.Must(err)
+	t.Cleanup(slow.Stop)
+	c.race(nodes, "pack")
+	c.Eventually("one scheduler has chosen all nodes", func() error {
+		if got := chosen.Load(); got < nodes {
+			return fmt.Errorf("it has chosen %d", got)
+		}
+		return nil
+	})
+	c.Schedule(forPodsOf("spread"))
+	c.race(nodes, "spread")
+	bound := func(want int) {
+		t.Helper()
+		c.Eventually("no room is left", func() error {
+			if bound := w.everBound()[""]; bound < want {
 				return fmt.Errorf("%d pods are bound", bound)
 			}
 			return nil
 		})
-		if over := w.overcommitted(); len(over) > 0 {
-			t.Logf("in round %d, %d of %d bindings were to nodes without room, such as: %s", round+1, len(over), w.everBound()[""], over[0])
-			return
-		}
-		c.deletePods("")
-		c.eventually("all pods are gone", func() error {
-			pods, err := c.pods()
-			if err == nil && len(pods) > 0 {
-				err = fmt.Errorf("%d are there", len(pods))
-			}
-			return err
-		})
 	}
-	t.Errorf("no node was overcommitted in %d rounds, so what others test about profiles shows nothing", rounds)
+	bound(nodes)
+	close(arrive)
+	bound(2 * nodes)
+	if over := w.overcommitted(); len(over) != nodes {
+		t.Errorf("%d of %d bindings were to nodes without room, want half", len(over), 2*nodes)
+	}
 }

@@ -1,7 +1,6 @@
 package extender_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -23,47 +23,21 @@ import (
 func (c *cluster) serveExample() *server {
 	c.Helper()
 	text, err := os.ReadFile("../../docs/examples/profiles.yaml")
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	var example struct {
 		Profiles []any `json:"profiles"`
 	}
-	if err := yaml.Unmarshal(text, &example); err != nil {
-		c.Fatal(err)
-	}
+	c.Must(yaml.Unmarshal(text, &example))
 	if text, err = yaml.Marshal(example); err != nil {
 		c.Fatal(err)
 	}
-	s := c.serve(serving{config: string(text)})
-	c.schedule(s.schedulerConfig([]string{"--percentage-of-nodes-to-score=100"}))
+	s := c.serve(muster.Options{Text: string(text)})
+	c.Schedule(s.schedulerConfig([]string{"--percentage-of-nodes-to-score=100"}))
 	return s
 }
 
 func inZone(zone int) func(*corev1.Node) {
-	return labelled(corev1.LabelTopologyZone, fmt.Sprintf("zone-%d", zone))
-}
-
-func wearing(key, value string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) { pod.Labels = map[string]string{key: value} }
-}
-
-// createService creates a service of the pods that are labelled app.
-func (c *cluster) createService(app string) {
-	c.Helper()
-	services := c.client.CoreV1().Services(workload.Namespace)
-	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: app},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": app}, Ports: []corev1.ServicePort{{Port: 80}}},
-	}
-	if _, err := services.Create(c.Context(), service, metav1.CreateOptions{}); err != nil {
-		c.Fatal(err)
-	}
-	c.Cleanup(func() {
-		if err := services.Delete(context.WithoutCancel(c.Context()), app, metav1.DeleteOptions{}); err != nil {
-			c.Error(err)
-		}
-	})
+	return workload.NodeLabelled(corev1.LabelTopologyZone, fmt.Sprintf("zone-%d", zone))
 }
 
 // of is the scheduler name of a pod.
@@ -74,10 +48,7 @@ func of(profile string) func(*corev1.Pod) bool {
 // spreadOver counts pods by what they are spread over.
 func (c *cluster) spreadOver(counts func(*corev1.Pod) bool, over func(node string) string) map[string]int {
 	c.Helper()
-	pods, err := c.pods()
-	if err != nil {
-		c.Fatal(err)
-	}
+	pods := c.Pods()
 	spread := map[string]int{}
 	for _, pod := range pods {
 		if counts(pod) {
@@ -95,14 +66,17 @@ func TestOneProfileSpreadsAndTheOtherPacks(t *testing.T) {
 	zoneOf := map[string]string{}
 	var all []*corev1.Node
 	for i := range nodes {
-		n := newNode(fmt.Sprintf("node-%02d", i), fmt.Sprint(cpus), inZone(i%zones))
+		n := workload.NewNode(fmt.Sprintf("node-%02d", i), fmt.Sprint(cpus), inZone(i%zones))
 		all, zoneOf[n.Name] = append(all, n), n.Labels[corev1.LabelTopologyZone]
 	}
-	c.create(&workload.Cluster{Nodes: all})
-	c.createService("web")
+	c.createNodes(all...)
+	c.Create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}},
+	})
 	s := c.serveExample()
 
-	c.createPods(newPods(web, "1", scheduledBy("spread"), wearing("app", "web"))...)
+	c.createPods(workload.NewPods("pod", web, "1", workload.ScheduledBy("spread"), workload.Labelled("app", "web"))...)
 	c.awaitBound(web)
 	byNode := c.spreadOver(of("spread"), node)
 	byZone := c.spreadOver(of("spread"), func(node string) string { return zoneOf[node] })
@@ -119,7 +93,7 @@ func TestOneProfileSpreadsAndTheOtherPacks(t *testing.T) {
 		const each = 6
 		var pods []*corev1.Pod
 		for i := range each {
-			pods = append(pods, newPod(fmt.Sprintf("batch-%d-%d", cpu, i), fmt.Sprint(cpu), scheduledBy("pack")))
+			pods = append(pods, workload.NewPod(fmt.Sprintf("batch-%d-%d", cpu, i), fmt.Sprint(cpu), workload.ScheduledBy("pack")))
 		}
 		c.createPods(pods...)
 		bound, asked = bound+each, asked+each*cpu
@@ -130,10 +104,10 @@ func TestOneProfileSpreadsAndTheOtherPacks(t *testing.T) {
 		t.Errorf("%d CPUs are on %d nodes, and would fit on %d", asked, used, least)
 	}
 
-	c.createPods(newPod("nameless", "1"))
+	c.createPods(workload.NewPod("nameless", "1"))
 	bound++
 	c.awaitBound(bound)
-	if got := c.pod("nameless").Spec.SchedulerName; got != corev1.DefaultSchedulerName {
+	if got := c.Pod("nameless").Spec.SchedulerName; got != corev1.DefaultSchedulerName {
 		t.Errorf("a pod without a scheduler name has %q", got)
 	}
 	c.expectReporters("Scheduled", bound)
@@ -147,12 +121,9 @@ func TestOneProfileSpreadsAndTheOtherPacks(t *testing.T) {
 // the name of the pod's profile.
 func (c *cluster) expectReporters(reason string, count int) {
 	c.Helper()
-	pods, err := c.pods()
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.eventually("events tell of all pods", func() error {
-		events, err := c.client.EventsV1().Events(workload.Namespace).List(c.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
+	pods := c.Pods()
+	c.Eventually("events tell of all pods", func() error {
+		events, err := c.Client.EventsV1().Events(workload.Namespace).List(c.Context(), metav1.ListOptions{FieldSelector: "reason=" + reason})
 		if err != nil {
 			return err
 		}
@@ -178,19 +149,15 @@ func (c *cluster) expectReporters(reason string, count int) {
 // profileAttempts are the attempts to schedule pods that had a result, by profile.
 func (s *server) profileAttempts(result string) map[string]int {
 	s.Helper()
-	attempts := map[string]int{}
-	for _, metric := range s.metrics("muster_schedule_attempts_total") {
-		labels, count := labelsOf(metric), int(metric.GetCounter().GetValue())
-		if labels["result"] == result && count > 0 {
-			attempts[labels["profile"]] += count
-		}
-	}
+	attempts, err := s.MetricBy(s.Context(), "muster_schedule_attempts_total", "profile", muster.Labels{"result": result})
+	s.Must(err)
+	maps.DeleteFunc(attempts, func(_ string, count int) bool { return count == 0 })
 	return attempts
 }
 
 func TestProfilesChangeWhilePodsFlow(t *testing.T) {
 	const nodes, cpus, flowing, packed = 8, 16, 24, 24
-	c := newCluster(t, newNodes(nodes, fmt.Sprint(cpus))...)
+	c := newCluster(t, workload.NewNodes("node", nodes, fmt.Sprint(cpus))...)
 	profile := func(strategy string) string {
 		return `
 profiles:
@@ -200,10 +167,10 @@ profiles:
   pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: ` + strategy + `}}}]
 `
 	}
-	s := c.serve(serving{config: profile("LeastAllocated")})
-	c.schedule(s.schedulerConfig([]string{"--percentage-of-nodes-to-score=100"}))
+	s := c.serve(muster.Options{Text: profile("LeastAllocated")})
+	c.Schedule(s.schedulerConfig([]string{"--percentage-of-nodes-to-score=100"}))
 	for i := range nodes {
-		c.createPods(newPod(fmt.Sprintf("spread-%02d", i), "1"))
+		c.createPods(workload.NewPod(fmt.Sprintf("spread-%02d", i), "1"))
 	}
 	c.awaitBound(nodes)
 	if used := len(c.spreadOver(of(corev1.DefaultSchedulerName), node)); used != nodes {
@@ -215,27 +182,22 @@ profiles:
 		pace := time.NewTicker(100 * time.Millisecond)
 		defer pace.Stop()
 		for i := range flowing {
-			if err := (&workload.Cluster{Pods: []*corev1.Pod{newPod(fmt.Sprintf("flowing-%02d", i), "100m")}}).CreateWorkloads(
-				t.Context(), c.client,
+			if err := (&workload.Cluster{Pods: []*corev1.Pod{workload.NewPod(fmt.Sprintf("flowing-%02d", i), "100m")}}).CreateWorkloads(
+				t.Context(), c.Client,
 			); err != nil {
 				t.Error(err)
 			}
 			<-pace.C
 		}
 	})
-	s.configure(profile("MostAllocated"))
-	c.eventually("the change is in force", func() error {
-		for _, metric := range s.metrics("muster_config_reloads_total") {
-			if labelsOf(metric)["result"] == "applied" && metric.GetCounter().GetValue() == 1 {
-				return nil
-			}
-		}
-		return fmt.Errorf("no change was applied")
+	c.Must(s.Configure(muster.Options{Text: profile("MostAllocated")}))
+	c.EventuallyIs("the change is in force", 1, func() int {
+		return s.metric("muster_config_reloads_total", muster.Labels{"result": "applied"})
 	})
 	flow.Wait()
 	c.awaitBound(nodes + flowing)
 
-	c.createPods(newPods(packed, "1", wearing("after", "the-change"))...)
+	c.createPods(workload.NewPods("pod", packed, "1", workload.Labelled("after", "the-change"))...)
 	c.awaitBound(nodes + flowing + packed)
 	after := c.spreadOver(func(pod *corev1.Pod) bool { return pod.Labels["after"] != "" }, node)
 	if most := packed/(cpus-1) + 2; len(after) > most {

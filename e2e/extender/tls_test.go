@@ -7,68 +7,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
-	certutil "k8s.io/client-go/util/cert"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
-
-// tlsFiles are the certificates of a muster and of the scheduler that calls it.
-type tlsFiles struct {
-	certificate, key             string // muster's, signed by itself
-	clientCertificate, clientKey string // the scheduler's, signed by the cluster's authority
-	clientCA                     string
-}
-
-func newTLSFiles(t *testing.T) tlsFiles {
-	t.Helper()
-	dir := t.TempDir()
-	write := func(name string, content []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("muster", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := shared.KubeconfigFor("system:kube-scheduler")
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tlsFiles{
-		certificate: write("tls.crt", certificate), key: write("tls.key", key),
-		clientCertificate: write("client.crt", client.CertData), clientKey: write("client.key", client.KeyData),
-		clientCA: write("client-ca.crt", client.CAData),
-	}
-}
-
-// client shows the scheduler's certificate.
-func (f tlsFiles) client(t *testing.T) *http.Client {
-	t.Helper()
-	roots, err := certutil.NewPool(f.certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.LoadX509KeyPair(f.clientCertificate, f.clientKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newClient(t, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-}
 
 func newClient(t *testing.T, config *tls.Config) *http.Client {
 	t.Helper()
@@ -77,62 +27,33 @@ func newClient(t *testing.T, config *tls.Config) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// serveTLS runs a muster that only the scheduler may call.
-func (c *cluster) serveTLS(f tlsFiles, config string) *server {
-	c.Helper()
-	return c.serve(serving{
-		config: "serving: {tls: {certFile: " + f.certificate + ", keyFile: " + f.key + ", clientCAFile: " + f.clientCA + "}}\n" + config,
-		scheme: "https", client: f.client(c.T),
-	})
-}
-
-// schedulerFlags are what `muster scheduler-config` must be told.
-func (f tlsFiles) schedulerFlags() []string {
-	return []string{"--ca-file=" + f.certificate, "--cert-file=" + f.clientCertificate, "--key-file=" + f.clientKey}
-}
-
 func TestPodsAreBoundOverTLS(t *testing.T) {
-	c := newCluster(t, newNode("a", "110"))
-	files := newTLSFiles(t)
-	s := c.serveTLS(files, "")
-	c.schedule(s.schedulerConfig(files.schedulerFlags()))
-	c.createPods(newPods(20, "1")...)
+	c := newCluster(t, workload.NewNode("a", "110"))
+	s := c.serveAndSchedule(muster.Options{TLS: true})
+	c.createPods(workload.NewPods("pod", 20, "1")...)
 	c.awaitBound(20)
-	c.eventually("20 bindings are answered well", func() error { // a pod is bound before its call is counted
-		if got := s.calls("bind", "ok"); got != 20 {
-			return fmt.Errorf("%d are", got)
-		}
-		return nil
-	})
-	response, err := s.http.Get(s.url + "/livez")
-	if err != nil {
-		t.Fatal(err)
-	}
+	// A pod is bound before its call is counted.
+	c.EventuallyIs("20 bindings are answered well", 20, func() int { return s.calls("bind", "ok") })
+	caller, roots := &http.Client{Transport: s.Transport()}, s.Transport().TLSClientConfig.RootCAs
+	response, err := caller.Get(s.URL() + "/livez")
+	c.Must(err)
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("answered over %s, want HTTP/2", response.Proto)
 	}
 
 	// Of the same authority, which signs for all the cluster.
-	other, err := shared.KubeconfigFor("system:node:a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other, err := c.KubeconfigFor("system:node:a")
+	c.Must(err)
 	controllers, err := clientcmd.BuildConfigFromFlags("", other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.Must(err)
 	pair, err := tls.X509KeyPair(controllers.CertData, controllers.KeyData)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.Must(err)
 	stranger := newClient(
-		t, &tls.Config{RootCAs: s.http.Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{pair}},
+		t, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}},
 	)
-	response, err = stranger.Post(s.url+"/bind", "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response, err = stranger.Post(s.URL()+"/bind", "application/json", strings.NewReader("{}"))
+	c.Must(err)
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if want := `the client certificate is for ["system:node:a"], and serving.tls.allowedClientNames lists ` +
@@ -144,10 +65,10 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 
 	strangers := x509.NewCertPool()
 	for name, config := range map[string]*tls.Config{
-		"without a certificate":              {RootCAs: s.http.Transport.(*http.Transport).TLSClientConfig.RootCAs},
+		"without a certificate":              {RootCAs: roots},
 		"that trusts another authority only": {RootCAs: strangers},
 	} {
-		if response, err := newClient(t, config).Get(s.url + "/livez"); err == nil {
+		if response, err := newClient(t, config).Get(s.URL() + "/livez"); err == nil {
 			response.Body.Close()
 			t.Errorf("a client %s was answered", name)
 		}
@@ -156,13 +77,12 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 
 func TestHeldBindingsShareConnectionsOverTLS(t *testing.T) {
 	const count = 60
-	c := newCluster(t, newNode("a", "110"))
-	files := newTLSFiles(t)
-	s := c.serveTLS(files, "clientConnection: {qps: 10, burst: 1}") // a binding each 100 ms
-	c.createPods(newPods(count, "1")...)
-	c.schedule(s.schedulerConfig(files.schedulerFlags()))
+	c := newCluster(t, workload.NewNode("a", "110"))
+	s := c.serve(muster.Options{TLS: true, Text: "clientConnection: {qps: 10, burst: 1}"}) // a binding each 100 ms
+	c.createPods(workload.NewPods("pod", count, "1")...)
+	c.Schedule(s.schedulerConfig(nil))
 	var held int
-	c.eventually("bindings are held", func() error {
+	c.Eventually("bindings are held", func() error {
 		if held = s.callsInFlight("bind"); held < count/3 {
 			return fmt.Errorf("%d are", held)
 		}
@@ -183,17 +103,11 @@ func (s *server) connections() int {
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Skip("this system has no /proc/net/tcp to count connections in")
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
-	address, err := url.Parse(s.url)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
+	address, err := url.Parse(s.URL())
+	s.Must(err)
 	port, err := strconv.Atoi(address.Port())
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	const established = "01"
 	count := 0
 	for row := range strings.Lines(string(table)) {

@@ -11,6 +11,9 @@ import (
 	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
+
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 // collector takes spans as an OpenTelemetry collector does.
@@ -26,9 +29,7 @@ type collector struct {
 func (c *cluster) collect() *collector {
 	c.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		c.Fatal(err)
-	}
+	c.Must(err)
 	into := &collector{address: listener.Addr().String()}
 	server := grpc.NewServer()
 	collectorv1.RegisterTraceServiceServer(server, into)
@@ -88,13 +89,12 @@ func (c *collector) scheduled(pod string) (names []string) {
 }
 
 func TestAPodsWayFromFilterToBindIsOneTrace(t *testing.T) {
-	c := newCluster(t, newNode("a", "4"))
+	c := newCluster(t, workload.NewNode("a", "4"))
 	traces := c.collect()
-	s := c.serve(serving{config: fmt.Sprintf("tracing: {endpoint: %q, samplingRatePerMillion: 1000000}\n", traces.address)})
-	c.schedule(s.schedulerConfig(nil))
-	c.createPods(newPod("p", "1"))
+	c.serveAndSchedule(muster.Options{Text: fmt.Sprintf("tracing: {endpoint: %q, samplingRatePerMillion: 1000000}\n", traces.address)})
+	c.createPods(workload.NewPod("p", "1"))
 	want := []string{"API server binds", "bind", "filter"}
-	c.eventually("the trace comes to the collector", func() error {
+	c.Eventually("the trace comes to the collector", func() error {
 		if got := traces.scheduled("p"); !slices.Equal(got, want) {
 			return fmt.Errorf("spans %q, want %q", got, want)
 		}

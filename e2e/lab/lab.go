@@ -16,7 +16,12 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,9 +33,10 @@ import (
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/process"
+	"muster.dev/muster/e2e/workload"
 )
 
-// Options of a control plane that a test takes. The zero value is one whose pods are created and nothing else.
+// Options of a control plane that a test takes. With the zero value pods can be created and no controller runs.
 type Options struct {
 	controlplane.Options
 	// CRDs says that the kinds of the chart are known from the start.
@@ -96,28 +102,33 @@ func (l *Lab) Eventually(what string, check func() error) {
 	Eventually(l.T, what, check)
 }
 
+// EventuallyTrue is Eventually for a check that has no more to say.
+func (l *Lab) EventuallyTrue(what string, check func() bool) {
+	l.Helper()
+	l.Eventually(what, func() error {
+		if !check() {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
+}
+
+// EventuallyIs is Eventually for a count.
+func (l *Lab) EventuallyIs(what string, want int, count func() int) {
+	l.Helper()
+	l.Eventually(what, func() error {
+		if got := count(); got != want {
+			return fmt.Errorf("it is %d, want %d", got, want)
+		}
+		return nil
+	})
+}
+
 // Eventually is [Lab.Eventually] for a test without a control plane.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	if err := await.Until(t.Context(), what, func(context.Context) error { return check() }); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Create creates nodes and pods as they are.
-func (l *Lab) Create(objects ...metav1.Object) {
-	l.Helper()
-	for _, object := range objects {
-		var err error
-		switch o := object.(type) {
-		case *corev1.Node:
-			_, err = l.Client.CoreV1().Nodes().Create(l.Context(), o, metav1.CreateOptions{})
-		case *corev1.Pod:
-			_, err = l.Client.CoreV1().Pods(o.Namespace).Create(l.Context(), o, metav1.CreateOptions{})
-		default:
-			l.Fatalf("Create knows no %T", object)
-		}
-		l.Must(err)
 	}
 }
 
@@ -128,22 +139,42 @@ func (l *Lab) Schedule(config string) {
 	l.Cleanup(l.StopScheduler)
 }
 
-// Muster runs a muster until the test ends and returns when it is ready. The test fails when it ends by itself.
+// Muster runs a muster until the test ends and returns when it is ready. The test fails when it ends by itself, or panics.
 func (l *Lab) Muster(o muster.Options) *muster.Server {
 	l.Helper()
-	o.ControlPlane, o.Progress = l.ControlPlane, l.Output()
-	server, err := muster.Start(l.Context(), o)
+	server := l.Launch(o)
+	l.Must(server.AwaitReady(l.Context()))
+	return server
+}
+
+// Launch is Muster without waiting.
+func (l *Lab) Launch(o muster.Options) *muster.Server {
+	l.Helper()
+	o.ControlPlane, o.Binary = l.ControlPlane, cmp.Or(o.Binary, l.Binary())
+	o.Name = l.plane.number(cmp.Or(o.Name, "muster"))
+	server, err := muster.Launch(l.Context(), o)
 	l.Must(err)
 	l.Cleanup(func() {
 		if err := server.Err(); err != nil {
 			l.Error(err)
 		}
 		server.Stop()
+		if panics, err := muster.Panics(server.Log(), 0); len(panics) > 0 || err != nil {
+			l.Errorf("muster panicked: %q, %v", panics, err)
+		}
 		if l.T.Failed() {
 			l.Logf("muster's log ends with:\n%s", process.Tail(server.Log()))
 		}
 	})
 	return server
+}
+
+// Binary is the path of the muster of this checkout.
+func (l *Lab) Binary() string {
+	l.Helper()
+	path, err := planes.musterBinary()
+	l.Must(err)
+	return path
 }
 
 // MusterWithScheduler runs a muster and a stock kube-scheduler that calls it.
@@ -154,4 +185,57 @@ func (l *Lab) MusterWithScheduler(o muster.Options) *muster.Server {
 	l.Must(err)
 	l.Schedule(config)
 	return server
+}
+
+// labelBarrier is on the pods of barriers.
+const labelBarrier = "e2e.muster.dev/barrier"
+
+// Barrier returns when a pod that asks for nothing and is created now has come through the scheduler, and through whoever
+// else handles pods in the order in which they come. What they had to do before is done then: if it did not happen, it does
+// not happen. The pod stays.
+func (l *Lab) Barrier(change ...func(*corev1.Pod)) *corev1.Pod {
+	l.Helper()
+	pod := workload.NewPod(l.plane.number("barrier"), "0", append(change, workload.Labelled(labelBarrier, ""))...)
+	l.Create(pod)
+	l.Eventually(pod.Name+" is bound", func() (err error) {
+		if pod, err = l.Client.CoreV1().Pods(pod.Namespace).Get(l.Context(), pod.Name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if pod.Spec.NodeName == "" {
+			return fmt.Errorf("it has no node, gates %v and conditions %v", pod.Spec.SchedulingGates, pod.Status.Conditions)
+		}
+		return nil
+	})
+	return pod
+}
+
+// IsBarrier says that a pod is that of a [Lab.Barrier].
+func IsBarrier(pod *corev1.Pod) bool {
+	_, is := pod.Labels[labelBarrier]
+	return is
+}
+
+// Reschedule runs a rescheduler beside a muster, at an address, until the test ends and returns when it has seen the cluster.
+func (l *Lab) Reschedule(beside *muster.Server, o muster.Options, listen string) *muster.Rescheduler {
+	l.Helper()
+	o.ControlPlane = l.ControlPlane
+	rescheduler, err := beside.Reschedule(l.Context(), o, listen)
+	l.Must(err)
+	l.Cleanup(func() {
+		rescheduler.Stop()
+		if l.T.Failed() {
+			l.Logf("the log of the rescheduler ends with:\n%s", process.Tail(rescheduler.Log()))
+		}
+	})
+	return rescheduler
+}
+
+// FreeAddress is one of loopback at which nobody listens.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +42,7 @@ func TestWhatATestLeavesIsGoneForTheNext(t *testing.T) {
 		_, err = l.Dynamic.Resource(v1alpha1.Resources()[0]).Namespace("tenant").Create(t.Context(), group, metav1.CreateOptions{})
 		l.Must(err)
 		for i := range 50 {
-			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "many-", Labels: map[string]string{"n": string(rune('a' + i%26))}}}
+			configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: fmt.Sprintf("many-%d-", i)}}
 			_, err := l.Client.CoreV1().ConfigMaps("tenant").Create(t.Context(), configMap, metav1.CreateOptions{})
 			l.Must(err)
 		}

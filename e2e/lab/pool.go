@@ -3,16 +3,21 @@ package lab
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
@@ -34,6 +39,12 @@ func Main(m *testing.M) {
 		planes.stop()
 		os.Exit(130)
 	}()
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue { // they wait more than they compute
+		if err := parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	planes.stop()
 	os.Exit(code)
@@ -44,6 +55,9 @@ type pool struct {
 	mu    sync.Mutex
 	idle  []*plane
 	taken map[*plane]bool
+
+	building sync.Mutex
+	binaries string // the directory of muster's binary, "" until it is built
 }
 
 // plane is a control plane of a pool.
@@ -55,7 +69,12 @@ type plane struct {
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
 	before   inventory // what is there while nobody has it
+	numbered atomic.Int32
+	served   sync.Map // the metav1.APIResource of kinds
 }
+
+// number gives a name that nothing of the control plane has had.
+func (p *plane) number(name string) string { return fmt.Sprintf("%s-%d", name, p.numbered.Add(1)) }
 
 // take returns an idle control plane with these options, or starts one.
 func (p *pool) take(ctx context.Context, o Options) (*plane, error) {
@@ -137,6 +156,26 @@ func (p *pool) stop() {
 		taken.discard()
 	}
 	p.idle, p.taken = nil, nil
+	_ = os.RemoveAll(p.binaries)
+}
+
+// musterBinary builds muster once and returns its path.
+func (p *pool) musterBinary() (string, error) {
+	p.building.Lock()
+	defer p.building.Unlock()
+	if p.binaries != "" {
+		return binaries.Set{Dir: p.binaries}.Path("muster"), nil
+	}
+	dir, err := os.MkdirTemp("", "muster-e2e-")
+	if err != nil {
+		return "", err
+	}
+	path, err := binaries.BuildMuster(context.Background(), dir, os.Stderr)
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	p.binaries = dir
+	return path, nil
 }
 
 // key is the same for options that make the same control plane.
@@ -154,8 +193,13 @@ func start(ctx context.Context, o Options) (_ *plane, err error) {
 	if o.Progress == nil {
 		o.Progress = os.Stderr
 	}
+	// A service account comes from a controller that nobody needs afterwards.
+	o.Controllers = append(controlplane.PodCreation(), o.Controllers...)
 	if p.ControlPlane, err = controlplane.Start(ctx, o.Options); err != nil {
 		return nil, err
+	}
+	if len(p.options.Controllers) == 0 {
+		p.StopControllerManager()
 	}
 	if err := p.furnish(ctx); err != nil {
 		p.discard()
@@ -167,6 +211,7 @@ func start(ctx context.Context, o Options) (_ *plane, err error) {
 // furnish makes the clients, creates what the options ask for and takes stock.
 func (p *plane) furnish(ctx context.Context) (err error) {
 	config := p.RESTConfig()
+	config.WarningHandler = rest.NoWarnings{} // it takes stock of what is deprecated, too
 	if p.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}

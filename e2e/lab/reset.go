@@ -10,12 +10,17 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/await"
+	"muster.dev/muster/e2e/workload"
 )
 
 const (
@@ -97,6 +102,7 @@ func (p *plane) reset(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, resetTimeout, errors.New("it took too long"))
 	defer cancel()
+	changed := false // what the API server does to pods that are created
 	for {
 		now, err := p.takeStock(ctx)
 		if err != nil {
@@ -107,13 +113,32 @@ func (p *plane) reset(ctx context.Context) error {
 			_, known := p.before[uid]
 			return known
 		})
+		if len(left) == 0 && changed {
+			err = p.awaitAdmission(ctx)
+		}
 		if len(left) == 0 {
-			return p.restore(ctx, now)
+			return errors.Join(err, p.restore(ctx, now))
+		}
+		for _, o := range left {
+			changed = changed || o.resource.Group == admissionregistrationv1.GroupName
 		}
 		if err := p.remove(ctx, left); err != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
 	}
+}
+
+// awaitAdmission returns when the API server has noticed that nothing changes pods any more: those of a gang, those that are
+// placed ahead, and those that muster manages.
+func (p *plane) awaitAdmission(ctx context.Context) error {
+	pod := workload.NewPod("trial", "1", workload.Labelled(v1alpha1.LabelX, "trial"), workload.Labelled(v1alpha1.LabelAhead, "true"))
+	return await.Until(ctx, "pods are created as they are", func(ctx context.Context) error {
+		made, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil && (len(made.Spec.SchedulingGates) > 0 || len(made.Spec.Containers[0].Resources.Limits) > 0) {
+			err = fmt.Errorf("one has gates %v and limits %v", made.Spec.SchedulingGates, made.Spec.Containers[0].Resources.Limits)
+		}
+		return err
+	})
 }
 
 // remove deletes objects at once. What their finalizers wait for does not come, as no controller runs.

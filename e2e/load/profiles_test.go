@@ -9,12 +9,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestHowBusyANodeMayBeIsAMatterOfTheProfile(t *testing.T) {
@@ -26,45 +24,28 @@ func TestHowBusyANodeMayBeIsAMatterOfTheProfile(t *testing.T) {
 	if err := yaml.Unmarshal(text, &example); err != nil {
 		t.Fatal(err)
 	}
-	l := newLab(t)
-	l.createNode("busy", nil)
-	server, err := muster.Start(t.Context(), muster.Options{ControlPlane: l.ControlPlane, Config: example, Progress: t.Output()})
-	l.must(err)
-	t.Cleanup(server.Stop)
+	l := newCluster(t)
+	l.Create(newNode("busy"))
+	server := l.Muster(muster.Options{Config: example})
 	// 70 % of 4 cores: too much for spread, which takes 60 %, and not for pack, which takes 85 %.
 	l.report("busy", "2800m", time.Now())
 	const tooBusy = "node(s) cpu usage exceed threshold"
-	l.eventually("muster knows how busy the node is", func() error {
-		verdicts, err := l.verdicts(server, "spread", "busy")
+	l.Eventually("muster knows how busy the node is", func() error {
+		verdicts, err := server.Verdicts(t.Context(), asking("spread"), "busy")
 		if err == nil && verdicts["busy"] != tooBusy {
 			err = fmt.Errorf("verdict %q", verdicts["busy"])
 		}
 		return err
 	})
 	config, err := server.SchedulerConfig(t.Context())
-	l.must(err)
-	l.must(l.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
+	l.Must(err)
+	l.Schedule(config)
 
-	pods := l.client.CoreV1().Pods("default")
 	for _, profile := range []string{"spread", "pack"} {
-		_, err := pods.Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: profile},
-			Spec: corev1.PodSpec{SchedulerName: profile, Containers: []corev1.Container{{
-				Name: "main", Image: "example.com/main",
-				Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}},
-			}}},
-		}, metav1.CreateOptions{})
-		l.must(err)
+		l.Create(workload.NewPod(profile, "100m", workload.ScheduledBy(profile)))
 	}
-	l.eventually("pack is bound and spread is told why not", func() error {
-		pack, err := pods.Get(t.Context(), "pack", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		spread, err := pods.Get(t.Context(), "spread", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
+	l.Eventually("pack is bound and spread is told why not", func() error {
+		pack, spread := l.Pod("pack"), l.Pod("spread")
 		told := slices.ContainsFunc(spread.Status.Conditions, func(c corev1.PodCondition) bool { return strings.Contains(c.Message, tooBusy) })
 		if pack.Spec.NodeName != "busy" || spread.Spec.NodeName != "" || !told {
 			return fmt.Errorf(

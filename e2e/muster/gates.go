@@ -2,12 +2,7 @@ package muster
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	certutil "k8s.io/client-go/util/cert"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/workload"
@@ -94,33 +88,4 @@ func Gated(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(
 		pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == v1alpha1.SchedulingGate },
 	)
-}
-
-// identity is by what a muster that serves https is known.
-type identity struct {
-	certFile, keyFile string
-	certificate       []byte       // in PEM, signed by itself
-	client            *http.Client // knows it
-}
-
-func newIdentity(dir string) (*identity, error) {
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("muster", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("make muster's certificate: %w", err)
-	}
-	roots, err := certutil.NewPoolFromBytes(certificate)
-	if err != nil {
-		return nil, fmt.Errorf("read muster's certificate: %w", err)
-	}
-	i := &identity{certFile: filepath.Join(dir, "muster.crt"), keyFile: filepath.Join(dir, "muster.key"), certificate: certificate}
-	i.client = &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
-	}}
-	if err := os.WriteFile(i.certFile, certificate, 0o600); err != nil {
-		return nil, fmt.Errorf("write muster's certificate: %w", err)
-	}
-	if err := os.WriteFile(i.keyFile, key, 0o600); err != nil {
-		return nil, fmt.Errorf("write the key of muster's certificate: %w", err)
-	}
-	return i, nil
 }

@@ -9,22 +9,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -32,63 +26,6 @@ const (
 	readyTimeout = time.Minute
 	stopGrace    = 10 * time.Second
 )
-
-// Selection is a profile's nodeSelection: who chooses the node.
-type Selection string
-
-// The ways to choose.
-const (
-	Scheduler Selection = "Scheduler"
-	Extender  Selection = "Extender"
-	Nominate  Selection = "Nominate"
-	Ahead     Selection = "Ahead"
-)
-
-// Gatekeeper is gangs.gatedBy: who adds the gates of members.
-type Gatekeeper string
-
-// The gatekeepers.
-const (
-	Policy  Gatekeeper = "Policy"
-	Webhook Gatekeeper = "Webhook"
-)
-
-// Options of a server.
-type Options struct {
-	ControlPlane *controlplane.ControlPlane
-	// Name is what the process, its configuration and its log are called, "muster" when empty. Each of
-	// several beside a control plane has its own.
-	Name string
-	// Binary is the path of muster; it is built when empty.
-	Binary string
-	// ClockSkew is by how much the clock of the server's machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
-	ClockSkew time.Duration
-	// Host is the name of the host that it takes itself to run on; see process.Spec.
-	Host string
-	// Selection of the default scheduler's profile, Scheduler when empty.
-	Selection Selection
-	// Offload says that the scheduler leaves to muster the plugins that muster runs.
-	Offload bool
-	// Beside are profiles beside that one, by scheduler name.
-	Beside map[string]Selection
-	// MinBacklog is how many pods must wait to be nominated, muster's default when 0.
-	MinBacklog int
-	// Config are further fields of the configuration.
-	Config map[string]any
-	// Kubeconfig is the path of the one to use, the administrator's when empty.
-	Kubeconfig string
-	// Gates is gangs.gates. With another value than muster's default, which is "", members are
-	// gated while it runs; with the selection Ahead they always are.
-	Gates string
-	// GatedBy is who gates them, the Policy when empty. With the Webhook muster serves https.
-	GatedBy Gatekeeper
-	// Profile are more fields of the default scheduler's profile.
-	Profile map[string]any
-	// Load is the load section of muster's configuration, the default when nil.
-	Load map[string]any
-	// Progress hears about the build. Nil is silence.
-	Progress io.Writer
-}
 
 // Server is a running muster.
 type Server struct {
@@ -99,9 +36,10 @@ type Server struct {
 	config  string
 	address string // of the verbs
 	debug   string // of pages and metrics
-	webhook string // of gates, if muster is asked for them
+	webhook string // of gates, "" if muster is not asked for them
 
 	identity *identity            // nil for http
+	http     *http.Client         // of the verbs
 	client   kubernetes.Interface // by which members come to be gated; nil when they are not to be
 	gating   bool                 // they are gated
 }
@@ -130,17 +68,31 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, err
 		}
 	}
+	s.debug = o.Debug
+	addresses := []*string{&s.address, &s.debug}
 	if o.Gates != "" || o.Selection == Ahead {
 		if o.GatedBy == Webhook {
-			if s.identity, err = newIdentity(dir); err != nil {
-				return nil, err
-			}
+			addresses = append(addresses, &s.webhook)
 		}
 		if s.client, err = kubernetes.NewForConfig(o.ControlPlane.RESTConfig()); err != nil {
 			return nil, fmt.Errorf("connect to the control plane: %w", err)
 		}
 	}
-	for _, address := range []*string{&s.address, &s.debug, &s.webhook} {
+	if o.TLS || len(addresses) > 2 {
+		if s.identity, err = newIdentity(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	if o.TLS {
+		if err := s.identity.trust(o.ControlPlane); err != nil {
+			return nil, err
+		}
+	}
+	s.http = &http.Client{Transport: s.identity.transport()}
+	for _, address := range addresses {
+		if *address != "" {
+			continue
+		}
 		port, err := process.FreePort()
 		if err != nil {
 			return nil, err
@@ -178,56 +130,10 @@ func (s *Server) AwaitReady(ctx context.Context) error {
 		return err
 	}
 	s.gating = true
-	if s.identity != nil {
+	if s.webhook != "" {
 		return CreateWebhook(ctx, s.client, "https://"+s.webhook, s.identity.certificate)
 	}
 	return CreateGatePolicy(ctx, s.client, s.binary, s.config)
-}
-
-func (o Options) writeConfig(path string, identity *identity, webhook string) error {
-	profile := func(name string, selection Selection, offload bool) map[string]any {
-		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
-	}
-	first := profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)
-	maps.Copy(first, o.Profile)
-	profiles := []any{first}
-	for _, name := range slices.Sorted(maps.Keys(o.Beside)) {
-		profiles = append(profiles, profile(name, o.Beside[name], false))
-	}
-	fields := map[string]any{
-		"apiVersion": "config.muster.dev/v1alpha2",
-		"kind":       "MusterConfiguration",
-		"profiles":   profiles,
-	}
-	if o.MinBacklog > 0 { // whatever it saves: with few nodes that is little
-		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog, "minSaving": "0s"}
-	}
-	if identity != nil {
-		fields["serving"] = map[string]any{
-			"webhookListen": webhook,
-			"tls":           map[string]any{"certFile": identity.certFile, "keyFile": identity.keyFile},
-		}
-	}
-	if o.Gates != "" {
-		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}
-	}
-	maps.Copy(fields, o.Config)
-	if o.Load != nil {
-		fields["load"] = o.Load
-	}
-	config, err := yaml.Marshal(fields)
-	if err != nil {
-		return fmt.Errorf("encode muster's config: %w", err)
-	}
-	next := path + ".next" // a process may read the file at any time
-	err = os.WriteFile(next, config, 0o644)
-	if err == nil {
-		err = os.Rename(next, path)
-	}
-	if err != nil {
-		return fmt.Errorf("write muster's config: %w", err)
-	}
-	return nil
 }
 
 // DebugURL is where muster serves its page, its metrics and what is under /debug/.
@@ -242,12 +148,13 @@ func (s *Server) URL() string {
 }
 
 // Transport is what to call its verbs through: it knows its certificate.
-func (s *Server) Transport() http.RoundTripper {
-	if s.identity != nil {
-		return s.identity.client.Transport
-	}
-	return http.DefaultTransport
-}
+func (s *Server) Transport() *http.Transport { return s.http.Transport.(*http.Transport) }
+
+// Config is the path of its configuration.
+func (s *Server) Config() string { return s.config }
+
+// Configure writes its configuration anew, which it sees by itself.
+func (s *Server) Configure(o Options) error { return o.writeConfig(s.config, s.identity, s.webhook) }
 
 // Log is the path of its log.
 func (s *Server) Log() string { return s.spec.Log }
@@ -262,13 +169,14 @@ func (s *Server) Stop() {
 		s.letGo()
 	}
 	s.process.Stop(stopGrace)
+	s.Transport().CloseIdleConnections()
 }
 
 // letGo has members gated no more. An error means that the control plane is gone as well.
 func (s *Server) letGo() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	if s.identity != nil {
+	if s.webhook != "" {
 		_ = DeleteWebhook(ctx, s.client)
 	} else {
 		_ = DeleteGatePolicy(ctx, s.client)
@@ -331,7 +239,7 @@ func (s *Server) SchedulerConfig(ctx context.Context, flags ...string) (string, 
 func (s *Server) SchedulerConfigFor(ctx context.Context, url string, flags ...string) (string, error) {
 	flags = append([]string{"--config=" + s.config}, flags...)
 	if s.identity != nil {
-		flags = append(flags, "--ca-file="+s.identity.certFile)
+		flags = append(flags, s.identity.schedulerFlags()...)
 	}
 	return SchedulerConfig(ctx, s.binary, url, flags...)
 }

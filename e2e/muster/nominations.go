@@ -4,30 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 )
 
 // Nominations reads from the server's metrics how many nominations had which outcome
 // since it started.
 func (s *Server) Nominations(ctx context.Context) (map[string]int, error) {
-	families, err := s.metrics(ctx)
-	if err != nil {
-		return nil, err
-	}
-	outcomes := map[string]int{}
-	for _, m := range families["muster_nominations_total"].GetMetric() {
-		for _, label := range m.Label {
-			if label.GetName() == "outcome" {
-				outcomes[label.GetValue()] += int(m.GetCounter().GetValue())
-			}
-		}
-	}
-	return outcomes, nil
+	return s.MetricBy(ctx, "muster_nominations_total", "outcome", nil)
 }
 
 // InFlight reads from /debug/placement which pods, as namespace/name, have a nomination
@@ -52,21 +35,6 @@ func (s *Server) InFlight(ctx context.Context) (map[string]bool, error) {
 		}
 	}
 	return nil, errors.New("/debug/placement has no table of what is in flight")
-}
-
-// metrics reads all metrics of the server, by name.
-func (s *Server) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
-	body, err := s.get(ctx, "/metrics")
-	if err != nil {
-		return nil, fmt.Errorf("read muster's metrics: %w", err)
-	}
-	defer body.Close()
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(body)
-	if err != nil {
-		return nil, fmt.Errorf("parse muster's metrics: %w", err)
-	}
-	return families, nil
 }
 
 // Planned reads from the server's metrics for how many pods it has planned a nomination since it started.

@@ -77,9 +77,12 @@ func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 // SkewClock has the clock be ahead by a time from the next start on, as on another machine; see Options.ClockSkew.
 func (r *Rescheduler) SkewClock(by time.Duration) { r.spec.Env = []string{binaries.Skew(by)} }
 
+// URL is where the rescheduler answers.
+func (r *Rescheduler) URL() string { return "http://" + r.listen }
+
 // Page is what a page of the rescheduler's says.
 func (r *Rescheduler) Page(ctx context.Context, path string) (string, error) {
-	return page(ctx, "http://"+r.listen+path)
+	return page(ctx, r.URL()+path)
 }
 
 // Log is the path of its log.

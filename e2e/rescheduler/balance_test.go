@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,12 +17,13 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	l.configure(map[string]any{"relieve": map[string]any{"enabled": true, "samples": 2}})
-	l.createNode("n3", "4")
+	l.Create(workload.NewNode("n3", "4"))
 	before := l.small()
 	// Small uses 1.5 CPUs. Of the 4 of n1 that makes 85 %. With small, n2 would use 80 % of 2, and
 	// n3 50 % of 4.
@@ -38,34 +37,34 @@ func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
 	if why := plan.Spec.Steps[0].Why; why != "relieves n1, which uses 85 % of its cpu" {
 		t.Errorf("it moves since it %q", why)
 	}
-	l.must(isOn(l.small(), "n3"))
+	l.Must(isOn(l.small(), "n3"))
 	stop()
 
 	// Now n3 gets hot, too. But small has been evicted only just.
 	usage["n3"] = 2000
 	defer l.measure(usage)()
-	l.eventually("the rescheduler finds n3 hot, and leaves it alone", func() error {
+	l.Eventually("the rescheduler finds n3 hot, and leaves it alone", func() error {
 		return l.tells("Relieve", "no pod can leave n3, which uses 88 % of its cpu")
 	})
 	if _, err := l.plan(); err != nil {
 		t.Error(err)
 	}
-	l.must(isOn(l.small(), "n3"))
+	l.Must(isOn(l.small(), "n3"))
 }
 
 func TestPodsAreSpreadOntoANewNode(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	const small = "small"
 	l.configure(map[string]any{"respread": map[string]any{"enabled": true, "newFor": "30s"}})
-	_, err := l.client.AppsV1().
+	_, err := l.Client.AppsV1().
 		ReplicaSets(namespace).
 		Patch(t.Context(), small, types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
-	l.must(err)
-	l.eventually("both nodes are full", func() error { return l.has(map[string]int{"n1": 2, "n2": 1}) })
+	l.Must(err)
+	l.Eventually("both nodes are full", func() error { return l.has(map[string]int{"n1": 2, "n2": 1}) })
 	l.reschedule()
-	l.eventually("neither node is new any more", func() error { return l.tells("Respread", "no node is new") })
+	l.Eventually("neither node is new any more", func() error { return l.tells("Respread", "no node is new") })
 
-	l.createNode("n3", "4")
+	l.Create(workload.NewNode("n3", "4"))
 	plan := l.awaitPlan(v1alpha1.Succeeded, "")
 	if steps := plan.Spec.Steps; plan.Spec.Policy != v1alpha1.Respread || len(steps) != 1 || steps[0].To != "n3" {
 		t.Errorf("the plan is %+v", plan.Spec)
@@ -75,8 +74,8 @@ func TestPodsAreSpreadOntoANewNode(t *testing.T) {
 	if want[from]--; want[from] == 0 {
 		delete(want, from)
 	}
-	l.must(l.has(want))
-	l.eventually("another look finds no gain", func() error { return l.tells("Respread", "no") })
+	l.Must(l.has(want))
+	l.Eventually("another look finds no gain", func() error { return l.tells("Respread", "no") })
 	if _, err := l.plan(); err != nil {
 		t.Error(err)
 	}
@@ -84,7 +83,7 @@ func TestPodsAreSpreadOntoANewNode(t *testing.T) {
 
 // measure writes every second what the nodes use: so much by themselves, and 1.5 CPUs for small
 // where that is. It returns what ends that.
-func (l *lab) measure(usage map[string]int64) (stop func()) {
+func (l *cluster) measure(usage map[string]int64) (stop func()) {
 	l.Helper()
 	ctx, cancel := context.WithCancel(l.Context())
 	ended := make(chan struct{})
@@ -110,15 +109,15 @@ func (l *lab) measure(usage map[string]int64) (stop func()) {
 	}
 }
 
-func (l *lab) report(ctx context.Context, usage map[string]int64) error {
-	pods, err := l.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=small"})
+func (l *cluster) report(ctx context.Context, usage map[string]int64) error {
+	pods, err := l.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=small"})
 	if err != nil {
 		return err
 	}
 	amount := func(milliCPU int64) slov1alpha1.ResourceMap {
 		return slov1alpha1.ResourceMap{Resources: corev1.ResourceList{"cpu": *resource.NewMilliQuantity(milliCPU, resource.DecimalSI)}}
 	}
-	metrics, now := l.dynamic.Resource(slov1alpha1.NodeMetrics()), metav1.Now()
+	metrics, now := l.Dynamic.Resource(slov1alpha1.NodeMetrics()), metav1.Now()
 	for node, used := range usage {
 		if _, err := metrics.Get(ctx, node, metav1.GetOptions{}); err != nil {
 			_, err = metrics.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
@@ -152,17 +151,12 @@ func (l *lab) report(ctx context.Context, usage map[string]int64) error {
 }
 
 // tells says whether /debug/rescheduler says something of a policy's last look.
-func (l *lab) tells(policy, what string) error {
-	response, err := http.Get("http://" + l.listen + "/debug/rescheduler")
+func (l *cluster) tells(policy, what string) error {
+	page, err := l.rescheduler.Page(l.Context(), "/debug/rescheduler")
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, policy+" ") && strings.Contains(line, " "+what) {
 			return nil
 		}
@@ -171,8 +165,8 @@ func (l *lab) tells(policy, what string) error {
 }
 
 // has says whether each node runs so many pods, of which none is ending or pending.
-func (l *lab) has(want map[string]int) error {
-	pods, err := l.client.CoreV1().Pods(namespace).List(l.Context(), metav1.ListOptions{})
+func (l *cluster) has(want map[string]int) error {
+	pods, err := l.Client.CoreV1().Pods(namespace).List(l.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

@@ -11,41 +11,41 @@ import (
 )
 
 func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
 	l.configure(map[string]any{
 		"coalesce":  map[string]any{"enabled": true, "mark": "Cordon"},
 		"scaleDown": map[string]any{"annotate": true},
 	})
 	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
-	l.eventually("stays runs", func() error { return isOn(l.pod("stays"), "n2") })
+	l.Eventually("stays runs", func() error { return isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
 	if len(plan.Spec.Empties) != 1 || plan.Spec.Empties[0] != "n1" {
 		t.Fatalf("the plan is %+v", plan.Spec)
 	}
-	l.eventually("n1 says that it is removable", func() error {
+	l.Eventually("n1 says that it is removable", func() error {
 		return l.isMarked("n1", false, map[string]string{v1alpha1.AnnotationRemovable: "true", v1alpha1.AnnotationRemovableSteps: "1"})
 	})
 
 	// While the plan waits for a budget it is deleted, and nobody is there to see it.
 	l.forbidEvictions()
 	l.approve(plan)
-	l.eventually("n1 is cordoned", func() error {
+	l.Eventually("n1 is cordoned", func() error {
 		return l.isMarked("n1", true, map[string]string{v1alpha1.AnnotationEmptying: plan.Name, v1alpha1.AnnotationCordoned: "true"})
 	})
 	// Of an eviction of which nothing is known yet another process believes that it was granted, and lets the pod be.
 	l.awaitPlan(v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict default/%s", l.small().Name))
-	l.rescheduler.Crash()
-	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
-	l.must(l.rescheduler.Restart(t.Context()))
-	l.eventually("n1 is open again", func() error { return l.isMarked("n1", false, nil) })
+	l.crash()
+	l.Must(l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
+	l.Must(l.rescheduler.Restart(t.Context()))
+	l.Eventually("n1 is open again", func() error { return l.isMarked("n1", false, nil) })
 
 	l.allowEvictions()
 	again := l.awaitPlan(v1alpha1.Pending, "")
 	l.approve(again)
 	l.awaitPlan(v1alpha1.Succeeded, "all pods have moved")
-	l.must(isOn(l.small(), "n2"))
-	l.eventually("n1 says that it is empty", func() error {
+	l.Must(isOn(l.small(), "n2"))
+	l.Eventually("n1 says that it is empty", func() error {
 		return l.isMarked("n1", true, map[string]string{
 			v1alpha1.AnnotationEmptied: again.Name, v1alpha1.AnnotationCordoned: "true",
 			v1alpha1.AnnotationRemovable: "true", v1alpha1.AnnotationRemovableSteps: "0",
@@ -54,8 +54,8 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 }
 
 // isMarked says why a node has other marks than these, nil when it has them.
-func (l *lab) isMarked(name string, cordoned bool, want map[string]string) error {
-	node, err := l.client.CoreV1().Nodes().Get(l.Context(), name, metav1.GetOptions{})
+func (l *cluster) isMarked(name string, cordoned bool, want map[string]string) error {
+	node, err := l.Client.CoreV1().Nodes().Get(l.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -76,21 +76,21 @@ func (l *lab) isMarked(name string, cordoned bool, want map[string]string) error
 }
 
 func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
 	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
 	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
-	l.eventually("stays runs", func() error { return isOn(l.pod("stays"), "n2") })
+	l.Eventually("stays runs", func() error { return isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
 	l.forbidEvictions()
 	l.approve(plan)
-	l.eventually("n1 is cordoned", func() error {
+	l.Eventually("n1 is cordoned", func() error {
 		return l.isMarked("n1", true, map[string]string{v1alpha1.AnnotationEmptying: plan.Name, v1alpha1.AnnotationCordoned: "true"})
 	})
-	l.rescheduler.Crash() // so that nobody sees the node open
+	l.crash() // so that nobody sees the node open
 	l.cordon("n1", false)
 	l.cordon("n1", true)
-	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
-	l.must(l.rescheduler.Restart(t.Context()))
-	l.eventually("the marks are gone, and the cordon is not", func() error { return l.isMarked("n1", true, nil) })
+	l.Must(l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))
+	l.Must(l.rescheduler.Restart(t.Context()))
+	l.Eventually("the marks are gone, and the cordon is not", func() error { return l.isMarked("n1", true, nil) })
 }

@@ -1,7 +1,6 @@
 package rescheduler
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -57,23 +56,23 @@ func resourceOf(path string) string {
 }
 
 // recorded has reschedulers that are started from now on reach the API server through a relay that takes down what they write.
-func (l *lab) recorded() *writes {
+func (l *cluster) recorded() *writes {
 	l.Helper()
 	transport, err := rest.TransportFor(l.RESTConfig())
-	l.must(err)
+	l.Must(err)
 	api, err := url.Parse(l.RESTConfig().Host)
-	l.must(err)
+	l.Must(err)
 	w := &writes{}
 	between, err := relay.New(transport, func() *url.URL { return api }, w.decide)
-	l.must(err)
+	l.Must(err)
 	l.Cleanup(between.Close)
 	l.options.Kubeconfig = filepath.Join(l.Dir(), "recorded.kubeconfig")
-	l.must(between.WriteKubeconfig(l.options.Kubeconfig))
+	l.Must(between.WriteKubeconfig(l.options.Kubeconfig))
 	return w
 }
 
 // shows says whether a page of the rescheduler has a text.
-func (l *lab) shows(page, text string) error {
+func (l *cluster) shows(page, text string) error {
 	says, err := l.rescheduler.Page(l.Context(), page)
 	if err == nil && !strings.Contains(says, text) {
 		err = fmt.Errorf("%s does not have %s", page, text)
@@ -92,7 +91,7 @@ func everything() map[string]any {
 }
 
 func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
-	l := newLab(t, v1alpha1.DryRun, muster.Scheduler)
+	l := newCluster(t, v1alpha1.DryRun, muster.Scheduler)
 	l.defineProvisioningRequests()
 	l.configure(everything())
 	l.takeRequests()
@@ -105,10 +104,10 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 	if step := plan.Spec.Steps[0]; len(plan.Spec.Steps) != 1 || step.Pod.UID != before.UID || step.From != "n1" || step.To != "n2" {
 		t.Errorf("the plan is %+v", plan.Spec)
 	}
-	l.eventually("it has counted huge among those that need nodes", func() error {
+	l.Eventually("it has counted huge among those that need nodes", func() error {
 		return l.shows("/metrics", `muster_rescheduling_pods_needing_nodes{reason="NoNodeFits"} 1`)
 	})
-	l.must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is `+
+	l.Must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is `+
 		`written on pods: annotate the pod with rescheduling.muster.dev/separate-from=n1 yourself, and a plan will show what would be done"}]}`))
 	l.neverBound("big", "huge")
 	if small := l.small(); small == nil || small.UID != before.UID {
@@ -123,7 +122,7 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 
 // The same cluster in another mode: so the test above would see what a dry run wrote.
 func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
 	l.defineProvisioningRequests()
 	l.configure(everything())
 	written := l.recorded()
@@ -131,11 +130,6 @@ func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
 	l.createPod("huge", "8")
 	l.reschedule()
 	for _, kind := range []string{"PATCH pods/status", "PATCH nodes", "POST events", "POST provisioningrequests", "POST podtemplates"} {
-		l.eventually(kind, func() error {
-			if !written.have(kind) {
-				return errors.New("it has not been written")
-			}
-			return nil
-		})
+		l.EventuallyTrue(kind, func() bool { return written.have(kind) })
 	}
 }

@@ -4,28 +4,26 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
-	"muster.dev/muster/e2e/process"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	l.takeRequests()
 	before := l.small()
-	l.createPodOn("noisy", "1", "n1") // with room left for small, which the scores of kube-scheduler prefer to n2
+	l.createPod("noisy", "1", workload.On("n1")) // with room left for small, which the scores of kube-scheduler prefer to n2
 	l.reschedule()
-	l.eventually("the rescheduler has seen noisy", func() error {
+	l.Eventually("the rescheduler has seen noisy", func() error {
 		return l.separate(
 			before.Name,
 			"noisy",
@@ -42,7 +40,7 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 	if _, asked := after.Annotations[v1alpha1.AnnotationSeparateFrom]; asked {
 		t.Error("the request outlives the pod")
 	}
-	l.eventually("the two are apart", func() error {
+	l.Eventually("the two are apart", func() error {
 		return l.separate(
 			after.Name,
 			"noisy",
@@ -54,22 +52,22 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 }
 
 func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	l.takeRequests()
 	before := l.small()
 	l.cordon("n2", true) // so that nothing can be done about it yet
 	l.reschedule()
-	l.eventually("the request is written down", func() error {
+	l.Eventually("the request is written down", func() error {
 		return l.separate(before.Name, "", "", http.StatusAccepted, fmt.Sprintf(`{"pod":"default/%s","node":"n1","from":"n1"}`, before.Name))
 	})
-	l.rescheduler.Crash()
+	l.crash()
 	l.cordon("n2", false)
-	l.must(l.rescheduler.Restart(t.Context()))
+	l.Must(l.rescheduler.Restart(t.Context()))
 	l.moved(v1alpha1.Separate, before.UID)
 }
 
 func TestAPodLeavesANodeThatWouldNotTakeItAnyMore(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Extender)
+	l := newCluster(t, v1alpha1.Auto, muster.Extender)
 	l.configure(map[string]any{"repair": map[string]any{"enabled": true}})
 	before := l.small()
 	l.patchNode("n1", `{"spec":{"taints":[{"key":"maintenance","effect":"NoSchedule"}]}}`)
@@ -84,51 +82,38 @@ func TestAPodLeavesANodeThatWouldNotTakeItAnyMore(t *testing.T) {
 }
 
 // moved waits until a plan of a policy has moved small, of that UID, from n1 to n2.
-func (l *lab) moved(policy v1alpha1.Policy, uid types.UID) *v1alpha1.ReschedulingPlan {
+func (l *cluster) moved(policy v1alpha1.Policy, uid types.UID) *v1alpha1.ReschedulingPlan {
 	l.Helper()
 	plan := l.awaitPlan(v1alpha1.Succeeded, "")
 	step := plan.Spec.Steps[0]
 	if plan.Spec.Policy != policy || len(plan.Spec.Steps) != 1 || step.Pod.UID != uid || step.From != "n1" || step.To != "n2" {
 		l.Errorf("the plan is %+v", plan.Spec)
 	}
-	l.must(isOn(l.small(), "n2"))
+	l.Must(isOn(l.small(), "n2"))
 	return plan
 }
 
-// createPodOn creates a pod that a node runs without anybody scheduling it.
-func (l *lab) createPodOn(name, cpu, node string) {
-	l.Helper()
-	spec := podSpec(cpu)
-	spec.NodeName = node
-	_, err := l.client.CoreV1().
-		Pods(namespace).
-		Create(l.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
-	l.must(err)
-}
-
-func (l *lab) cordon(node string, unschedulable bool) {
+func (l *cluster) cordon(node string, unschedulable bool) {
 	l.Helper()
 	l.patchNode(node, fmt.Sprintf(`{"spec":{"unschedulable":%t}}`, unschedulable))
 }
 
-func (l *lab) patchNode(name, patch string) {
+func (l *cluster) patchNode(name, patch string) {
 	l.Helper()
-	_, err := l.client.CoreV1().Nodes().Patch(l.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	l.must(err)
+	_, err := l.Client.CoreV1().Nodes().Patch(l.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	l.Must(err)
 }
 
 // takeRequests has the rescheduler separate pods, and be asked for it.
-func (l *lab) takeRequests() {
+func (l *cluster) takeRequests() {
 	l.Helper()
-	port, err := process.FreePort()
-	l.must(err)
-	l.requests = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	l.requests = lab.FreeAddress(l.T)
 	l.configure(map[string]any{"separate": map[string]any{"enabled": true, "listen": l.requests}})
 }
 
 // separate asks to separate a pod from another one, or from its node when that is "", and says
 // how the answer is not as it should be.
-func (l *lab) separate(pod, from, why string, status int, want string) error {
+func (l *cluster) separate(pod, from, why string, status int, want string) error {
 	body := fmt.Sprintf(`{"pod": "default/%s", "why": %q`, pod, why)
 	if from != "" {
 		body += fmt.Sprintf(`, "from": "default/%s"`, from)

@@ -1,7 +1,9 @@
 package rescheduler
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,13 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 )
 
 func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
-			l := newLab(t, v1alpha1.Approve, selection)
+			if selection == muster.Extender || selection == muster.Nominate { // as with Scheduler, its scheduler asks muster
+				lab.Long(t)
+			}
+			l := newCluster(t, v1alpha1.Approve, selection)
 			before := l.small()
 			l.createPod("big", "4")
 			l.reschedule()
@@ -31,12 +38,12 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 			l.createPod("thief", "1")
 			l.createStranger("stranger", "1")
 			l.neverBound("thief", "stranger")
-			l.rescheduler.Crash()
-			l.must(l.server.Crash())
-			l.must(l.server.Restart(l.Context()))
+			l.crash()
+			l.Must(l.server.Crash())
+			l.Must(l.server.Restart(l.Context()))
 			l.createPod("late-thief", "1")
 			l.neverBound("thief", "late-thief", "stranger")
-			l.must(l.rescheduler.Restart(l.Context()))
+			l.Must(l.rescheduler.Restart(l.Context()))
 			l.awaitPlan(v1alpha1.Executing, waits)
 			if small := l.small(); small == nil || small.UID != before.UID {
 				t.Fatalf("the pod was evicted against its budget: %v", small)
@@ -44,118 +51,122 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 
 			l.allowEvictions()
 			plan := l.awaitPlan(v1alpha1.Succeeded, "")
-			l.must(isOn(l.pod("big"), "n1"))
-			l.must(isOn(l.small(), "n2"))
+			l.Must(isOn(l.Pod("big"), "n1"))
+			l.Must(isOn(l.small(), "n2"))
 			l.neverBound("thief", "late-thief", "stranger")
 			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil ||
 				got.Replacement.UID != l.small().UID {
 				t.Errorf("the plan ended as %+v", plan.Status)
 			}
-			l.eventually("an event on the pod", func() error { return l.told(before.UID, "Rescheduled") })
+			l.Eventually("an event on the pod", func() error { return l.told(before.UID, "Rescheduled") })
 		})
 	}
 }
 
 func TestNothingIsEvictedWithoutAYes(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
 	before := l.small()
 	l.createPod("big", "4")
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "waits for the annotation rescheduling.muster.dev/approve=true")
 	// No room is kept for a plan that may never be carried out.
 	l.createPod("passer-by", "2")
-	l.eventually("passer-by runs", func() error {
-		pod := l.pod("passer-by")
+	l.Eventually("passer-by runs", func() error {
+		pod := l.Pod("passer-by")
 		return isOn(pod, pod.Spec.NodeName)
 	})
 	if small := l.small(); small == nil || small.UID != before.UID {
 		t.Fatalf("the pod was evicted without approval: %v", small)
 	}
-	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "passer-by", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	l.RemovePod("passer-by")
 	l.approve(plan)
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.must(isOn(l.pod("big"), "n1"))
-	l.must(isOn(l.small(), "n2"))
+	l.Must(isOn(l.Pod("big"), "n1"))
+	l.Must(isOn(l.small(), "n2"))
 }
 
 func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	l.configure(map[string]any{"budgets": map[string]any{"rate": map[string]any{"evictions": 1, "per": "1h"}}})
 	l.createPod("big", "4")
 	l.reschedule()
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.rescheduler.Crash()
-	l.must(l.dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
-	l.must(l.rescheduler.Restart(t.Context()))
-	l.eventually("the rate is used up", func() error { return l.shows("/debug/rescheduler", "there were 1 evictions in 1h0m0s") })
+	l.crash()
+	l.Must(l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	l.Must(l.rescheduler.Restart(t.Context()))
+	l.Eventually("the rate is used up", func() error { return l.shows("/debug/rescheduler", "there were 1 evictions in 1h0m0s") })
 }
 
 func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
-	l := newLab(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1h"}})
 	l.createPod("big", "4")
 	l.reschedule()
-	l.eventually("it looks", func() error { return l.shows("/debug/rescheduler", "no pod waits for long enough") })
+	l.Eventually("it looks", func() error { return l.shows("/debug/rescheduler", "no pod waits for long enough") })
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1s"}})
-	l.must(l.server.Reconfigure(l.rescheduler, l.options))
+	l.Must(l.server.Reconfigure(l.rescheduler, l.options))
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.must(isOn(l.pod("big"), "n1"))
-	l.must(l.rescheduler.Err())
+	l.Must(isOn(l.Pod("big"), "n1"))
+	l.Must(l.rescheduler.Err())
 }
 
-func (l *lab) approve(plan *v1alpha1.ReschedulingPlan) {
+func (l *cluster) approve(plan *v1alpha1.ReschedulingPlan) {
 	l.Helper()
-	_, err := l.dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(l.Context(), plan.Name, types.MergePatchType,
+	_, err := l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Patch(l.Context(), plan.Name, types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"rescheduling.muster.dev/approve":"true"}}}`), metav1.PatchOptions{})
-	l.must(err)
+	l.Must(err)
 }
 
 // forbidEvictions has a PodDisruptionBudget forbid to evict small.
-func (l *lab) forbidEvictions() {
+func (l *cluster) forbidEvictions() {
 	l.Helper()
-	most := intstr.FromInt32(0)
-	_, err := l.client.PolicyV1().PodDisruptionBudgets(namespace).Create(l.Context(), &policyv1.PodDisruptionBudget{
+	l.Create(&policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "small"},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": "small"}},
-			MaxUnavailable: &most,
+			MaxUnavailable: new(intstr.FromInt32(0)),
 		},
-	}, metav1.CreateOptions{})
-	l.must(err)
+	})
 }
 
-func (l *lab) allowEvictions() {
+func (l *cluster) allowEvictions() {
 	l.Helper()
-	_, err := l.client.PolicyV1().
+	_, err := l.Client.PolicyV1().
 		PodDisruptionBudgets(namespace).
 		Patch(l.Context(), "small", types.MergePatchType, []byte(`{"spec":{"maxUnavailable":1}}`), metav1.PatchOptions{})
-	l.must(err)
+	l.Must(err)
 }
 
-// neverBound says that the scheduler has tried pods, and that none has a node.
-func (l *lab) neverBound(names ...string) {
+// neverBound says that pods were refused or kept back, and still are when a later one has come through.
+func (l *cluster) neverBound(names ...string) {
 	l.Helper()
 	for _, name := range names {
-		l.eventually(name+" was tried, or kept back", func() error {
-			for _, c := range l.pod(name).Status.Conditions {
-				if c.Type == corev1.PodScheduled && (c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulingGated) {
-					return nil
-				}
+		l.Eventually(name+" was tried, or kept back", func() error {
+			if l.wantUnbound(name); !slices.ContainsFunc(l.Pod(name).Status.Conditions, func(c corev1.PodCondition) bool {
+				waits := c.Reason == corev1.PodReasonUnschedulable || c.Reason == corev1.PodReasonSchedulingGated
+				return c.Type == corev1.PodScheduled && waits
+			}) {
+				return errors.New("it was not")
 			}
-			if node := l.pod(name).Spec.NodeName; node != "" {
-				l.Fatalf("%s is on %s", name, node)
-			}
-			return fmt.Errorf("it was not tried")
+			return nil
 		})
-		if node := l.pod(name).Spec.NodeName; node != "" {
-			l.Fatalf("%s is on %s", name, node)
-		}
+	}
+	l.RemovePod(l.Barrier().Name)
+	for _, name := range names {
+		l.wantUnbound(name)
+	}
+}
+
+func (l *cluster) wantUnbound(name string) {
+	l.Helper()
+	if node := l.Pod(name).Spec.NodeName; node != "" {
+		l.Fatalf("%s is on %s", name, node)
 	}
 }
 
 // told says whether there is an event about a pod, of a reason.
-func (l *lab) told(uid types.UID, reason string) error {
-	events, err := l.client.EventsV1().Events(namespace).List(l.Context(), metav1.ListOptions{})
+func (l *cluster) told(uid types.UID, reason string) error {
+	events, err := l.Client.EventsV1().Events(namespace).List(l.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package rescheduler
 
 import (
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,25 +12,19 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
-	"muster.dev/muster/e2e/process"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
-	_, err := l.client.SchedulingV1().
-		PriorityClasses().
-		Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000}, metav1.CreateOptions{})
-	l.must(err)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l.Create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000})
 	before := l.small()
 	l.waitForBudget(before)
 
 	// n2 is free, and on n1 there is a pod of lower priority.
-	spec := podSpec("2")
-	spec.PriorityClassName = "high"
-	_, err = l.client.CoreV1().
-		Pods(namespace).
-		Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "rival"}, Spec: spec}, metav1.CreateOptions{})
-	l.must(err)
+	l.Eventually("the admission of pods knows the priority class", func() error {
+		return l.Try(workload.NewPod("rival", "2", workload.OfPriority("high")))
+	})
 	l.neverBound("rival")
 	if small := l.small(); small == nil || small.UID != before.UID {
 		t.Fatalf("the pod was evicted for the rival: %v", small)
@@ -40,43 +32,41 @@ func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T)
 	l.allowEvictions()
 	l.awaitPlan(v1alpha1.Succeeded, "")
 	// From then on its priority counts: it takes what it can.
-	l.eventually("the rival runs", func() error {
-		rival := l.pod("rival")
+	l.Eventually("the rival runs", func() error {
+		rival := l.Pod("rival")
 		return isOn(rival, rival.Spec.NodeName)
 	})
 }
 
 func TestAnotherReplicaGoesOnWithAPlan(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l.options.Config["leaderElection"] = map[string]any{"leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "500ms"}
 	l.waitForBudget(l.small())
 	frozen := l.rescheduler
-	port, err := process.FreePort()
-	l.must(err)
-	l.listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	l.reschedule() // another one, which waits for the lease
-	l.must(frozen.Pause())
+	l.Must(frozen.Pause())
 	l.allowEvictions()
 	plan := l.awaitPlan(v1alpha1.Succeeded, "")
-	l.must(isOn(l.pod("big"), "n1"))
-	l.must(isOn(l.small(), "n2"))
+	l.Must(isOn(l.Pod("big"), "n1"))
+	l.Must(isOn(l.small(), "n2"))
 
 	// The one that slept believes in its lease until it looks.
-	l.must(frozen.Resume())
-	l.eventually("it ends", func() error {
+	l.Must(frozen.Resume())
+	l.Eventually("it ends", func() error {
 		if err := frozen.Err(); err == nil || !strings.Contains(err.Error(), "leadership lost") {
 			return fmt.Errorf("it ended as %w", err)
 		}
 		return nil
 	})
 	after, err := l.plan()
-	l.must(err)
+	l.Must(err)
 	if diff := cmp.Diff(plan.Status, after.Status); diff != "" {
 		t.Errorf("the plan was changed once more (-before +after):\n%s", diff)
 	}
 }
 
 // waitForBudget has a plan to move a pod wait until a PodDisruptionBudget allows that.
-func (l *lab) waitForBudget(small *corev1.Pod) {
+func (l *cluster) waitForBudget(small *corev1.Pod) {
 	l.Helper()
 	l.createPod("big", "4")
 	l.reschedule()

@@ -11,26 +11,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
 func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
-	l := newLab(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
 	l.configure(map[string]any{"scaleUp": map[string]any{"provisioningRequest": map[string]any{"enabled": true}}})
 	l.createPod("big", "4")  // fits once small has moved
 	l.createPod("huge", "8") // fits nowhere
 	l.reschedule()
 	l.awaitPlan(v1alpha1.Pending, "")
-	l.eventually("huge says that it needs nodes", func() error { return l.needs("huge", scaleup.ReasonNoNodeFits) })
-	l.eventually("an event about huge", func() error { return l.told(l.pod("huge").UID, "RearrangingDoesNotHelp") })
-	l.must(l.needs("big", ""))
+	l.Eventually("huge says that it needs nodes", func() error { return l.needs("huge", scaleup.ReasonNoNodeFits) })
+	l.Eventually("an event about huge", func() error { return l.told(l.Pod("huge").UID, "RearrangingDoesNotHelp") })
+	l.Must(l.needs("big", ""))
 
 	// The cluster has no autoscaler, which is said once. Then it gets one.
-	l.eventually("the log says that nobody can be asked", func() error {
+	l.Eventually("the log says that nobody can be asked", func() error {
 		log, err := os.ReadFile(l.rescheduler.Log())
 		if count := strings.Count(string(log), "the cluster does not know ProvisioningRequests"); err == nil && count != 1 {
 			return fmt.Errorf("it says so %d times", count)
@@ -38,24 +38,24 @@ func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
 		return err
 	})
 	l.defineProvisioningRequests()
-	l.eventually("nodes are asked for", func() error { return l.asked("muster-" + string(l.pod("huge").UID)) })
-	l.rescheduler.Crash()
-	l.must(l.rescheduler.Restart(t.Context()))
+	l.Eventually("nodes are asked for", func() error { return l.asked("muster-" + string(l.Pod("huge").UID)) })
+	l.crash()
+	l.Must(l.rescheduler.Restart(t.Context()))
 
-	l.createNode("n3", "12") // for both
-	l.eventually("huge runs", func() error { return isOn(l.pod("huge"), "n3") })
-	l.eventually("huge says nothing any more", func() error { return l.needs("huge", "") })
-	l.eventually("nodes are asked for no more", func() error { return l.asked() })
-	templates, err := l.client.CoreV1().PodTemplates(namespace).List(t.Context(), metav1.ListOptions{})
-	l.must(err)
+	l.Create(workload.NewNode("n3", "12")) // for both
+	l.Eventually("huge runs", func() error { return isOn(l.Pod("huge"), "n3") })
+	l.Eventually("huge says nothing any more", func() error { return l.needs("huge", "") })
+	l.Eventually("nodes are asked for no more", func() error { return l.asked() })
+	templates, err := l.Client.CoreV1().PodTemplates(namespace).List(t.Context(), metav1.ListOptions{})
+	l.Must(err)
 	if len(templates.Items) > 0 {
 		t.Errorf("%d PodTemplates are left", len(templates.Items))
 	}
 }
 
 // needs says whether the condition of a pod gives a reason, "" for no condition.
-func (l *lab) needs(pod, reason string) error {
-	conditions := l.pod(pod).Status.Conditions
+func (l *cluster) needs(pod, reason string) error {
+	conditions := l.Pod(pod).Status.Conditions
 	at := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool { return c.Type == scaleup.ConditionRearrangingHelps })
 	switch {
 	case at < 0 && reason == "":
@@ -70,8 +70,8 @@ func (l *lab) needs(pod, reason string) error {
 }
 
 // asked says whether there are the ProvisioningRequests of these names and no others.
-func (l *lab) asked(names ...string) error {
-	list, err := l.dynamic.Resource(scaleup.ProvisioningRequests()).List(l.Context(), metav1.ListOptions{})
+func (l *cluster) asked(names ...string) error {
+	list, err := l.Dynamic.Resource(scaleup.ProvisioningRequests()).List(l.Context(), metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -86,29 +86,25 @@ func (l *lab) asked(names ...string) error {
 }
 
 // defineProvisioningRequests defines them as far as the API server has to know them.
-func (l *lab) defineProvisioningRequests() {
+func (l *cluster) defineProvisioningRequests() {
 	l.Helper()
 	resource := scaleup.ProvisioningRequests()
-	_, err := l.dynamic.Resource(schema.GroupVersionResource{
-		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
-	}).
-		Create(l.Context(), &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apiextensions.k8s.io/v1",
-			"kind":       "CustomResourceDefinition",
-			"metadata": map[string]any{
-				"name":        resource.GroupResource().String(),
-				"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, a test"},
-			},
-			"spec": map[string]any{
-				"group": resource.Group, "scope": "Namespaced",
-				"names": map[string]any{"kind": "ProvisioningRequest", "plural": resource.Resource},
-				"versions": []any{map[string]any{
-					"name": resource.Version, "served": true, "storage": true,
-					"schema": map[string]any{"openAPIV3Schema": map[string]any{
-						"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-					}},
+	l.Create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1",
+		"kind":       "CustomResourceDefinition",
+		"metadata": map[string]any{
+			"name":        resource.GroupResource().String(),
+			"annotations": map[string]any{"api-approved.kubernetes.io": "unapproved, a test"},
+		},
+		"spec": map[string]any{
+			"group": resource.Group, "scope": "Namespaced",
+			"names": map[string]any{"kind": "ProvisioningRequest", "plural": resource.Resource},
+			"versions": []any{map[string]any{
+				"name": resource.Version, "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{
+					"type": "object", "x-kubernetes-preserve-unknown-fields": true,
 				}},
-			},
-		}}, metav1.CreateOptions{})
-	l.must(err)
+			}},
+		},
+	}})
 }

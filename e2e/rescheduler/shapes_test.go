@@ -5,31 +5,32 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
 func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
+	t.Parallel()
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Ahead} {
 		t.Run(string(selection), func(t *testing.T) {
-			l := newEmptyLab(t, v1alpha1.Auto, selection)
-			l.createNode("n1", "4")
+			l := newEmptyCluster(t, v1alpha1.Auto, selection)
+			l.Create(workload.NewNode("n1", "4"))
 			l.createSet("first", "3", 1, nil)
 			l.allOn("first", "n1")
-			l.createNode("n2", "3")
+			l.Create(workload.NewNode("n2", "3"))
 			l.createSet("second", "2", 1, nil)
 			l.allOn("second", "n2")
-			l.createNode("n3", "2") // which takes the second only, and n2 then takes the first
+			l.Create(workload.NewNode("n3", "2")) // which takes the second only, and n2 then takes the first
 			l.createPod("big", "4")
 			l.reschedule()
 			if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
 				t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
 			}
-			l.must(isOn(l.pod("big"), "n1"))
+			l.Must(isOn(l.Pod("big"), "n1"))
 			l.allOn("first", "n2")
 			l.allOn("second", "n3")
 		})
@@ -37,6 +38,7 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 }
 
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		selection muster.Selection
@@ -47,13 +49,12 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 		{"that no scheduler sees before", muster.Ahead, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newLabWith(t, muster.Options{Selection: test.selection, Gates: test.gates}, v1alpha1.Auto).inPieces()
-			l.createNode("n3", "4")
+			l := newClusterWith(t, muster.Options{Selection: test.selection, Gates: test.gates}, v1alpha1.Auto).inPieces()
+			l.Create(workload.NewNode("n3", "4"))
 			for i := range 2 {
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("member-", i)}, Spec: podSpec("4")}
-				pod.Labels, pod.Annotations = gangOf("gang", 2)
-				pod, err := l.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
-				l.must(err)
+				name := fmt.Sprint("member-", i)
+				l.createPod(name, "4", func(pod *corev1.Pod) { pod.Labels, pod.Annotations = gangOf("gang", 2) })
+				pod := l.Pod(name)
 				if gated := muster.Gated(pod); gated != (test.gates != "" || test.selection == muster.Ahead) {
 					t.Fatalf("%s is gated: %t", pod.Name, gated)
 				}
@@ -62,8 +63,8 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 			l.reschedule()
 			l.awaitPlan(v1alpha1.Succeeded, "")
 			for i := range 2 {
-				pod := l.pod(fmt.Sprint("member-", i))
-				l.must(isOn(pod, pod.Spec.NodeName))
+				pod := l.Pod(fmt.Sprint("member-", i))
+				l.Must(isOn(pod, pod.Spec.NodeName))
 			}
 			l.allOn("small", "n2")
 		})
@@ -71,6 +72,7 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 }
 
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		selection muster.Selection
@@ -82,9 +84,9 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 		{"without a scheduler that asks muster", muster.Ahead, "2", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newEmptyLab(t, v1alpha1.Auto, test.selection)
+			l := newEmptyCluster(t, v1alpha1.Auto, test.selection)
 			l.configure(map[string]any{"budgets": map[string]any{"perWorkload": 2}})
-			l.createNode("n1", "4")
+			l.Create(workload.NewNode("n1", "4"))
 			l.createSet("gang", "1", 2, func(pod *corev1.PodTemplateSpec) {
 				labels, annotations := gangOf("gang", 2)
 				labels["app"] = "gang"
@@ -92,12 +94,12 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 			})
 			l.allOn("gang", "n1", "n1")
 			before := l.podsOf("gang")
-			l.createNode("n2", test.room)
+			l.Create(workload.NewNode("n2", test.room))
 			l.createPod("big", "3") // which leaves room for a member to come back
 			l.neverBound("big")
 			l.reschedule()
 			if !test.moves {
-				l.eventually("big says that it needs nodes", func() error { return l.needs("big", scaleup.ReasonNoOtherPlace) })
+				l.Eventually("big says that it needs nodes", func() error { return l.needs("big", scaleup.ReasonNoOtherPlace) })
 				l.allOn("gang", "n1", "n1")
 				for i, pod := range l.podsOf("gang") {
 					if pod.UID != before[i].UID {
@@ -107,7 +109,7 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 				return
 			}
 			l.awaitPlan(v1alpha1.Succeeded, "")
-			l.must(isOn(l.pod("big"), "n1"))
+			l.Must(isOn(l.Pod("big"), "n1"))
 			l.allOn("gang", "n2", "n2")
 		})
 	}
@@ -121,9 +123,9 @@ func gangOf(name string, minMember int) (labels, annotations map[string]string) 
 }
 
 // allOn waits until the pods of a ReplicaSet run on these nodes, in whichever order.
-func (l *lab) allOn(set string, nodes ...string) {
+func (l *cluster) allOn(set string, nodes ...string) {
 	l.Helper()
-	l.eventually(set+" runs", func() error {
+	l.Eventually(set+" runs", func() error {
 		want := map[string]int{}
 		for _, node := range nodes {
 			want[node]++

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -70,7 +71,7 @@ func (l *load) createGang(ctx context.Context, gang string, members int, change 
 	l.mu.Unlock()
 	err := l.persist(ctx, "PodGroup "+gang, func(ctx context.Context) error {
 		_, err := l.dynamic.Resource(v1alpha1.ResourceOf(v1alpha1.GroupX)).Namespace(workload.Namespace).
-			Create(ctx, newGroup(gang, members), metav1.CreateOptions{})
+			Create(ctx, workload.NewPodGroup(gang, members), metav1.CreateOptions{})
 		return err
 	})
 	for i := 0; i < members && err == nil; i++ {
@@ -98,7 +99,7 @@ func (l *load) createPod(ctx context.Context, p *corev1.Pod) error {
 
 // persist tries to create something until it is there.
 func (l *load) persist(ctx context.Context, what string, create func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("gave up after %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, await.Patience, fmt.Errorf("gave up after %s", await.Patience))
 	defer cancel()
 	tick := time.NewTicker(again)
 	defer tick.Stop()

@@ -4,27 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
 )
 
 const (
-	// patience is a limit for what takes seconds on an idle machine.
-	patience = 3 * time.Minute
 	// nodes of no pool are many enough for the load of several minutes.
 	nodes = 150
 	// enough is how many pods are bound before the upgrade goes on.
@@ -39,30 +34,33 @@ const (
 // oldest and newest are the releases between which the cluster is upgraded.
 var oldest, newest = binaries.Releases()[0], binaries.Newest
 
+func TestMain(m *testing.M) { lab.Main(m) }
+
 func TestAnUpgradeOfKubernetesLosesNoPod(t *testing.T) {
+	lab.Long(t) // it builds the programs of the oldest release, and takes minutes
 	s := newStage(t)
 	s.advance("everything is of the old release", enough)
-	s.must(s.load.createGang(t.Context(), lateGang, lateMembers, ofLatePool))
+	s.Must(s.load.createGang(t.Context(), lateGang, lateMembers, ofLatePool))
 	s.awaitWaiting()
 
-	s.must(s.Use(t.Context(), newest))
+	s.Must(s.Use(t.Context(), newest))
 	s.replaceAPIServer()
 	s.wantRelease("API server", newest, s.releaseOfAPIServer)
 	s.wantRelease("scheduler", oldest, s.releaseOfScheduler)
 	s.advance("the API server is of the new release", enough)
 
 	s.StopControllerManager()
-	s.must(s.StartControllerManager(t.Context()))
+	s.Must(s.StartControllerManager(t.Context()))
 
 	created, _ := s.load.progress()
 	s.StopScheduler()
-	s.eventually("pods come that nobody schedules", func(context.Context) error {
+	s.Eventually("pods come that nobody schedules", func() error {
 		if now, _ := s.load.progress(); now < created+enough/3 {
 			return fmt.Errorf("%d were created", now-created)
 		}
 		return nil
 	})
-	s.must(s.StartScheduler(t.Context(), s.scheduler))
+	s.Must(s.StartScheduler(t.Context(), s.scheduler))
 	s.wantRelease("scheduler", newest, s.releaseOfScheduler)
 	s.advance("everything is of the new release", 2*enough)
 
@@ -83,9 +81,7 @@ func ofLatePool(p *corev1.Pod) {
 
 // stage is a cluster of the old release on which muster chooses nodes, and the load on it.
 type stage struct {
-	*testing.T
-	*controlplane.ControlPlane
-	client    kubernetes.Interface
+	*lab.Lab
 	server    *muster.Server
 	scheduler controlplane.SchedulerOptions
 	record    *record
@@ -96,43 +92,38 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	ctx := t.Context()
-	s := &stage{T: t, record: newRecord(lateGang)}
-	s.ControlPlane = controlplane.ForTest(t, controlplane.Options{Release: oldest, Controllers: []string{"serviceaccount-controller"}})
-	var err error
-	s.client, err = kubernetes.NewForConfig(s.RESTConfig())
-	s.must(err)
-	groups, err := dynamic.NewForConfig(s.RESTConfig())
-	s.must(err)
-	s.must(muster.CreateCRDs(ctx, groups))
-	s.must(s.StartKWOK(ctx))
+	s := &stage{
+		Lab: lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{
+			Release: oldest, Controllers: []string{"replicaset-controller"}, // any: what matters is that it can be upgraded
+		}}),
+		record: newRecord(lateGang),
+	}
+	s.Must(s.StartKWOK(ctx))
 	for i := range nodes {
 		s.createNode(newNode(fmt.Sprintf("node-%03d", i), ""))
 	}
 	for i := range earlyNodes {
 		s.createNode(newNode(fmt.Sprintf("late-%d", i), lateGang))
 	}
-	s.server, err = muster.Start(ctx, muster.Options{
-		ControlPlane: s.ControlPlane, Selection: muster.Extender, Profile: packing(), Progress: t.Output(),
-	})
-	s.must(err)
-	t.Cleanup(s.server.Stop)
-	s.scheduler.Config, err = s.server.SchedulerConfig(ctx)
-	s.must(err)
-	s.must(s.StartScheduler(ctx, s.scheduler))
+	s.server = s.Muster(muster.Options{Selection: muster.Extender, Profile: packing()})
+	config, err := s.server.SchedulerConfig(ctx)
+	s.Must(err)
+	s.scheduler.Config = config
+	s.Schedule(config)
 	s.wantRelease("API server", oldest, s.releaseOfAPIServer)
 	s.wantRelease("scheduler", oldest, s.releaseOfScheduler)
 
-	watch, err := podwatch.StartFor(ctx, s.client, "", s.record.observe)
-	s.must(err)
+	watch, err := podwatch.StartFor(ctx, s.Client, "", s.record.observe)
+	s.Must(err)
 	t.Cleanup(watch.Stop)
-	s.load = &load{client: s.client, dynamic: groups, gangs: map[string]int{}}
+	s.load = &load{client: s.Client, dynamic: s.Dynamic, gangs: map[string]int{}}
 	loading, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.load.run(loading) }()
 	s.endLoad = func() {
 		t.Helper()
 		end()
-		s.must(<-ended)
+		s.Must(<-ended)
 	}
 	t.Cleanup(end)
 	return s
@@ -151,30 +142,10 @@ func packing() map[string]any {
 	}
 }
 
-func (s *stage) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
-}
-
-// eventually polls until check is content.
-func (s *stage) eventually(what string, check func(context.Context) error) {
-	s.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, errors.Join(s.server.Err())
-	})
-	if err != nil {
-		s.Fatalf("%s: %v: %v", what, err, last)
-	}
-}
-
 func (s *stage) createNode(n *corev1.Node) {
 	s.Helper()
-	created, err := s.client.CoreV1().Nodes().Create(s.Context(), n, metav1.CreateOptions{})
-	s.must(err)
+	created, err := s.Client.CoreV1().Nodes().Create(s.Context(), n, metav1.CreateOptions{})
+	s.Must(err)
 	s.record.node(created)
 }
 
@@ -182,7 +153,7 @@ func (s *stage) createNode(n *corev1.Node) {
 func (s *stage) advance(phase string, count int) {
 	s.Helper()
 	before := s.record.bound()
-	s.eventually("pods are bound while "+phase, func(context.Context) error {
+	s.Eventually("pods are bound while "+phase, func() error {
 		if bound := s.record.bound() - before; bound < count {
 			return fmt.Errorf("%d are bound, want %d", bound, count)
 		}
@@ -195,8 +166,8 @@ func (s *stage) advance(phase string, count int) {
 // awaitWaiting returns when muster knows all members of the gang that lacks room, and that none may start.
 func (s *stage) awaitWaiting() {
 	s.Helper()
-	s.eventually("the gang waits", func(ctx context.Context) error {
-		gangs, err := s.server.Gangs(ctx)
+	s.Eventually("the gang waits", func() error {
+		gangs, err := s.server.Gangs(s.Context())
 		if err != nil {
 			return err
 		}
@@ -213,27 +184,27 @@ func (s *stage) replaceAPIServer() {
 	s.Helper()
 	_, before := s.load.progress()
 	s.StopAPIServer()
-	s.eventually("calls fail", func(context.Context) error {
+	s.Eventually("calls fail", func() error {
 		if _, failed := s.load.progress(); failed == before {
 			return errors.New("none has")
 		}
 		return nil
 	})
-	s.must(s.StartAPIServer(s.Context()))
+	s.Must(s.StartAPIServer(s.Context()))
 }
 
 // wantRelease fails the test when a component is not of a release.
 func (s *stage) wantRelease(component string, want binaries.Release, of func(context.Context) (string, error)) {
 	s.Helper()
 	version, err := of(s.Context())
-	s.must(err)
+	s.Must(err)
 	if !strings.HasPrefix(version, "v"+string(want)+".") {
 		s.Fatalf("the %s is of version %s, want release %s", component, version, want)
 	}
 }
 
 func (s *stage) releaseOfAPIServer(context.Context) (string, error) {
-	version, err := s.client.Discovery().ServerVersion()
+	version, err := s.Client.Discovery().ServerVersion()
 	if err != nil {
 		return "", err
 	}
@@ -260,45 +231,29 @@ func (s *stage) judge() {
 	s.Helper()
 	created, members := s.load.done()
 	var missing []string
-	err := wait.PollUntilContextTimeout(s.Context(), 250*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		pods, err := s.client.CoreV1().Pods(workload.Namespace).List(ctx, metav1.ListOptions{})
+	err := await.Until(s.Context(), "all pods are bound", func(ctx context.Context) error {
+		pods, err := s.Client.CoreV1().Pods(workload.Namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			return false, err
+			return err
 		}
 		missing = lost(created, pods.Items)
-		return len(missing) == 0 && s.record.bound() == len(created), nil
+		if bound := s.record.bound(); len(missing) > 0 || bound < len(created) {
+			return fmt.Errorf("%d are missing, and %d of %d were seen bound", len(missing), bound, len(created))
+		}
+		return nil
 	})
-	if err != nil && !wait.Interrupted(err) {
-		s.Fatal(err)
+	if err != nil {
+		s.Error(err)
 	}
 	wrong, err := s.record.wrong(members)
-	s.must(err)
+	s.Must(err)
 	fmt.Printf("figure upgrade_pods=%d\n", len(created))
 	fmt.Printf("figure upgrade_pods_lost=%d\n", len(missing))
 	fmt.Printf("figure upgrade_wrong_bindings=%d\n", len(wrong))
 	if len(missing) > 0 {
 		s.Errorf("lost: %s", strings.Join(missing, ", "))
 	}
-	if bound := s.record.bound(); bound != len(created) {
-		s.Errorf("%d pods were created, and %d were seen bound", len(created), bound)
-	}
 	for _, text := range wrong {
 		s.Errorf("wrong: %s", text)
-	}
-	s.wantHealth()
-}
-
-// wantHealth fails the test when a component has ended by itself, or muster has panicked.
-func (s *stage) wantHealth() {
-	s.Helper()
-	select {
-	case err := <-s.Failed():
-		s.Error(err)
-	default:
-	}
-	text, err := os.ReadFile(s.server.Log())
-	s.must(errors.Join(err, s.server.Err()))
-	if strings.Contains(string(text), "panic") {
-		s.Errorf("muster panicked; its log: %s", s.server.Log())
 	}
 }

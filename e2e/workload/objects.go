@@ -6,6 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // NewNode makes a ready node with so much CPU, 64Gi of memory and room for 110 pods, then changes it. A node that KWOK manages
@@ -99,4 +102,25 @@ func Annotated(key, value string) func(*corev1.Pod) {
 // NodeLabelled sets a label of a node.
 func NodeLabelled(key, value string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Labels[key] = value }
+}
+
+// InGang makes a pod a member of a gang by the label of the API group that there is most of.
+func InGang(name string) func(*corev1.Pod) { return Labelled(v1alpha1.LabelX, name) }
+
+// NewMembers makes the first members of a gang, whose names are that of the gang and a number from 0 on.
+func NewMembers(gang string, count int, cpu string, change ...func(*corev1.Pod)) []*corev1.Pod {
+	pods := make([]*corev1.Pod, count)
+	for i := range pods {
+		pods[i] = NewPod(fmt.Sprintf("%s-%d", gang, i), cpu, append([]func(*corev1.Pod){InGang(gang)}, change...)...)
+	}
+	return pods
+}
+
+// NewPodGroup makes the PodGroup of a gang of which so many members must start together.
+func NewPodGroup(name string, minMember int) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,
+		"metadata": map[string]any{"name": name, "namespace": Namespace},
+		"spec":     map[string]any{"minMember": int64(minMember)},
+	}}
 }

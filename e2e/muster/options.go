@@ -1,0 +1,127 @@
+package muster
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/controlplane"
+)
+
+// Selection is a profile's nodeSelection: who chooses the node.
+type Selection string
+
+// The ways to choose.
+const (
+	Scheduler Selection = "Scheduler"
+	Extender  Selection = "Extender"
+	Nominate  Selection = "Nominate"
+	Ahead     Selection = "Ahead"
+)
+
+// Gatekeeper is gangs.gatedBy: who adds the gates of members.
+type Gatekeeper string
+
+// The gatekeepers.
+const (
+	Policy  Gatekeeper = "Policy"
+	Webhook Gatekeeper = "Webhook"
+)
+
+// Options of a server.
+type Options struct {
+	ControlPlane *controlplane.ControlPlane
+	// Name is what the process, its configuration and its log are called, "muster" when empty. Each of
+	// several beside a control plane has its own.
+	Name string
+	// Binary is the path of muster; it is built when empty.
+	Binary string
+	// ClockSkew is by how much the clock of the server's machine is ahead. Only a Binary heeds it that binaries.BuildSkewable built.
+	ClockSkew time.Duration
+	// Host is the name of the host that it takes itself to run on; see process.Spec.
+	Host string
+	// Selection of the default scheduler's profile, Scheduler when empty.
+	Selection Selection
+	// Offload says that the scheduler leaves to muster the plugins that muster runs.
+	Offload bool
+	// Beside are profiles beside that one, by scheduler name.
+	Beside map[string]Selection
+	// MinBacklog is how many pods must wait to be nominated, muster's default when 0.
+	MinBacklog int
+	// Config are further fields of the configuration.
+	Config map[string]any
+	// Kubeconfig is the path of the one to use, the administrator's when empty.
+	Kubeconfig string
+	// Gates is gangs.gates. With another value than muster's default, which is "", members are
+	// gated while it runs; with the selection Ahead they always are.
+	Gates string
+	// GatedBy is who gates them, the Policy when empty. With the Webhook muster serves https.
+	GatedBy Gatekeeper
+	// Profile are more fields of the default scheduler's profile.
+	Profile map[string]any
+	// Load is the load section of muster's configuration, the default when nil.
+	Load map[string]any
+	// Text are fields of the configuration in YAML. They replace what the options above would write.
+	Text string
+	// Debug is the address of pages and metrics, one of nobody's when empty.
+	Debug string
+	// TLS has the verbs answer over https, and only the scheduler of the control plane.
+	TLS bool
+	// Progress hears about the build. Nil is silence.
+	Progress io.Writer
+}
+
+func (o Options) writeConfig(path string, identity *identity, webhook string) error {
+	profile := func(name string, selection Selection, offload bool) map[string]any {
+		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
+	}
+	first := profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)
+	maps.Copy(first, o.Profile)
+	profiles := []any{first}
+	for _, name := range slices.Sorted(maps.Keys(o.Beside)) {
+		profiles = append(profiles, profile(name, o.Beside[name], false))
+	}
+	fields := map[string]any{
+		"apiVersion": "config.muster.dev/v1alpha2",
+		"kind":       "MusterConfiguration",
+		"profiles":   profiles,
+	}
+	if o.MinBacklog > 0 { // whatever it saves: with few nodes that is little
+		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog, "minSaving": "0s"}
+	}
+	if identity != nil {
+		fields["serving"] = identity.serving(webhook)
+	}
+	if o.Gates != "" {
+		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}
+	}
+	maps.Copy(fields, o.Config)
+	if o.Load != nil {
+		fields["load"] = o.Load
+	}
+	var text map[string]any
+	if err := yaml.Unmarshal([]byte(o.Text), &text); err != nil {
+		return fmt.Errorf("parse fields of muster's config: %w", err)
+	}
+	maps.Copy(fields, text)
+	config, err := yaml.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("encode muster's config: %w", err)
+	}
+	next := path + ".next" // a process may read the file at any time
+	err = os.WriteFile(next, config, 0o644)
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write muster's config: %w", err)
+	}
+	return nil
+}
