@@ -12,11 +12,13 @@ import (
 )
 
 func TestEachWayToInstallIsLintedAndRendersAConfigurationThatMusterAccepts(t *testing.T) {
+	t.Parallel()
 	for name, values := range ways(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			helm(t, "lint", "--strict", chartDir, "--values", values)
 			config := configOf(t, render(t, "--values", values))
-			if _, err := said(t.Context(), nil, programs.muster, "config", "validate", config); err != nil {
+			if _, err := musterSaid(t, "config", "validate", config); err != nil {
 				t.Error(err)
 			}
 		})
@@ -27,6 +29,7 @@ func TestEachWayToInstallIsLintedAndRendersAConfigurationThatMusterAccepts(t *te
 func needed() []string { return []string{"--set", "image.repository=example.com/muster"} }
 
 func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, says string
 		args       string // "sets" of values, or flags, divided by spaces
@@ -105,6 +108,7 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"template", release, chartDir}, needed()...)
 			for arg := range strings.FieldsSeq(test.args) {
 				if !strings.HasPrefix(arg, "--") {
@@ -112,7 +116,7 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 				}
 				args = append(args, arg)
 			}
-			if out, err := said(t.Context(), nil, programs.helm, args...); err == nil || !strings.Contains(err.Error(), test.says) {
+			if out, err := said(t.Context(), helmProgram(t), args...); err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("error %v, want that it says %q; rendered:\n%s", err, test.says, out)
 			}
 		})
@@ -136,7 +140,8 @@ func setByTheChart() []string {
 }
 
 func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
-	text, err := said(t.Context(), nil, programs.muster, "config", "default")
+	t.Parallel()
+	text, err := musterSaid(t, "config", "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +161,13 @@ func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(path, values, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := said(
-		t.Context(), nil, programs.muster, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...)),
-	); err != nil {
+	if _, err := musterSaid(t, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...))); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
+	t.Parallel()
 	const account, rescheduler = "system:serviceaccount:kube-system:muster", "system:serviceaccount:kube-system:muster-rescheduler"
 	for name, test := range map[string]struct {
 		values   []string
@@ -186,6 +190,7 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rendered := render(t, test.values...)
 			policies := map[string]bool{}
 			for name := range rendered {
@@ -198,7 +203,7 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 				if args[0] != "account-policy" {
 					args = append(args, "--config="+configOf(t, rendered))
 				}
-				text, err := said(t.Context(), nil, programs.muster, args...)
+				text, err := musterSaid(t, args...)
 				if err != nil {
 					t.Fatal(err)
 				}

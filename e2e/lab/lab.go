@@ -132,6 +132,9 @@ func (l *Lab) Schedule(config string) {
 func (l *Lab) Muster(o muster.Options) *muster.Server {
 	l.Helper()
 	o.ControlPlane, o.Progress = l.ControlPlane, l.Output()
+	if o.Binary == "" {
+		o.Binary = Program(l.T)
+	}
 	server, err := muster.Start(l.Context(), o)
 	l.Must(err)
 	l.Cleanup(func() {

@@ -26,7 +26,10 @@ const spare = 3
 var planes pool
 
 // Main runs the tests of a package, then stops the control planes that they took.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is [Main] for a package that has more to do before its process ends: it returns the exit status.
+func Run(m *testing.M) int {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	go func() {
@@ -36,7 +39,8 @@ func Main(m *testing.M) {
 	}()
 	code := m.Run()
 	planes.stop()
-	os.Exit(code)
+	_ = os.RemoveAll(program.dir) // of nothing if no test asked for it
+	return code
 }
 
 // pool keeps the control planes that no test has, the one given back last at the end.
