@@ -100,9 +100,7 @@ func TestEverythingWorksBesideAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOf
 	k.runs("muster-rescheduler")
 
 	c.smoke(k, func() {
-		config, err := muster.SchedulerConfig(
-			t.Context(), k.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"),
-		)
+		config, err := muster.SchedulerConfig(t.Context(), k.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"))
 		c.Must(err)
 		c.Schedule(config)
 	})

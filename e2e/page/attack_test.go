@@ -12,10 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/await"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -31,10 +33,6 @@ type served struct{ verbs, debug string }
 func serve(t *testing.T, dump string) served {
 	t.Helper()
 	dir := t.TempDir()
-	path, err := binaries.BuildMuster(t.Context(), dir, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
 	snapshot := filepath.Join(dir, "dump.json")
 	if err := os.WriteFile(snapshot, []byte(dump), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,15 +47,15 @@ func serve(t *testing.T, dump string) served {
 	}
 	running, err := process.Start(process.Spec{
 		Name: "muster",
-		Path: path,
+		Path: lab.Program(t),
 		Log:  filepath.Join(dir, "muster.log"),
 		Args: []string{"serve", "--snapshot=" + snapshot, "--listen=" + s.verbs, "--debug-listen=" + s.debug},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { running.Stop(patience) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(func() { running.Stop(10 * time.Second) })
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := running.Await(ctx, func(context.Context) error {
 		response, err := http.Get("http://" + s.verbs + "/readyz")
@@ -104,6 +102,7 @@ document.forms[0].submit();
 </script>`
 
 func TestAPageOfAnotherSiteGetsNothingOfMuster(t *testing.T) {
+	t.Parallel()
 	// The name is rebound to this machine, as its owner can have any DNS do.
 	b := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
 	s := serve(t, dump)

@@ -4,11 +4,15 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 // TestThePageDrawsManyNodes measures how long it takes to draw 5,000 nodes that have all changed, in the map and in the table, which is
 // open, until what is drawn is laid out.
 func TestThePageDrawsManyNodes(t *testing.T) {
+	lab.Long(t)
+	t.Parallel()
 	b := newBrowser(t)
 	b.run(chromedp.Navigate("http://" + serve(t, dump).debug))
 	b.eventually("the node has a cell", `document.querySelectorAll('#heat li').length === 1`)
