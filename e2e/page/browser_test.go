@@ -104,6 +104,16 @@ func eval[T any](b *browser, expression string) T {
 	return value
 }
 
+// script is one of testdata, by its name.
+func (b *browser) script(name string) string {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".js"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
 // eventually waits until an expression of JavaScript is true.
 func (b *browser) eventually(what, expression string) {
 	b.Helper()

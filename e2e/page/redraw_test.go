@@ -8,45 +8,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// devices is a cluster of two nodes that offer devices and more, of which one pod requests some.
-const devices = `{"apiVersion": "v1", "kind": "List", "items": [
-	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-1"}, "status": {"allocatable": {
-		"cpu": "4", "memory": "8Gi", "pods": "110", "hugepages-1Gi": "0", "hugepages-2Mi": "1Gi", "example.com/fuse": "10",
-		"example.com/nic": "4", "nvidia.com/gpu": "8", "nvidia.com/mig-1g.5gb": "4", "attachable-volumes-csi": "39"
-	}}},
-	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker-2"}, "status": {"allocatable": {
-		"cpu": "4", "memory": "8Gi", "pods": "110", "nvidia.com/gpu": "8"
-	}}},
-	{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train", "namespace": "default", "uid": "train"}, "spec": {
-		"nodeName": "worker-1", "containers": [{"name": "main", "image": "example.com/main", "resources": {
-			"requests": {"cpu": "1", "nvidia.com/gpu": "8", "example.com/nic": "1", "hugepages-2Mi": "1Gi"},
-			"limits": {"nvidia.com/gpu": "8", "example.com/nic": "1", "hugepages-2Mi": "1Gi"}
-		}}]
-	}}
-]}`
-
-// pretend has muster's answers at the paths in window.fake be replaced: { status, body }, or null for one that does not come
-// until window.release() is called. What was asked is in window.asked, with the ETag.
-const pretend = `(() => {
-	const ask = window.fetch;
-	Object.assign(window, { fake: {}, asked: [], waiting: [], most: 0 });
-	window.release = () => window.waiting.splice(0).forEach((go) => go());
-	window.fetch = async (path, options) => {
-		const etag = options.headers['If-None-Match'] ?? '';
-		asked.push({ path, etag });
-		if (!(path in fake)) return ask(path, options);
-		if (fake[path] === null) {
-			await new Promise((go) => window.most = Math.max(window.most, window.waiting.push(go)));
-			if (fake[path] === null) return ask(path, options);
-		}
-		const { status = 200, body } = fake[path];
-		const now = JSON.stringify(body);
-		return etag === now ? new Response(null, { status: 304 }) : Response.json(body, { status, headers: { ETag: now } });
-	};
-	window.count = (path) => asked.filter((one) => one.path === path).length;
-	return true;
-})()`
-
 // looks opens the page in a tab of its own, at whose muster it can pretend.
 func (s served) looks(t *testing.T) *browser {
 	t.Helper()
@@ -54,7 +15,7 @@ func (s served) looks(t *testing.T) *browser {
 	b.run(chromedp.Navigate("http://" + s.debug + "/"))
 	b.eventually("it is live", `document.querySelector('#state').textContent.startsWith('live') ||
 		document.body.dataset.state === 'dump'`)
-	eval[bool](b, pretend)
+	eval[bool](b, b.script("pretend"))
 	return b
 }
 
@@ -66,8 +27,8 @@ func (b *browser) pretends(path, body string) {
 
 func TestThePageIsDrawnAgain(t *testing.T) {
 	t.Parallel()
-	chromium(t) // before all that takes long: it may skip
-	s := serve(t, devices)
+	chromium(t)              // before all that takes long: it may skip
+	s := serve(t, "devices") // two nodes that offer devices and more, of which one pod requests some
 	for name, test := range map[string]func(*testing.T, served){
 		"what fails to be drawn is not taken for a lost connection": failsToDraw,
 		"a row keeps focus, selection and what is open":             keepsRows,
