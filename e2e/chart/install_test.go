@@ -186,7 +186,8 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	c.createCustomResources()
 	before := c.customResources()
 
-	_, err := said(t.Context(), c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", chartDir+"/crds")
+	apply := []string{"--kubeconfig=" + c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", chartDir + "/crds"}
+	_, err := said(t.Context(), c.kubectl(), apply...)
 	c.Must(err)
 	definitions := c.definitions()
 	if len(definitions) != 4 {

@@ -19,10 +19,7 @@ func files(contents map[string]string) fs.FS {
 	return all
 }
 
-func TestTheSiteOfThisRepositoryHasNoLinkThatLeadsNowhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make test-long runs it")
-	}
+func TestTheSiteOfThisRepositoryHasNoLinkThatLeadsNowhereAndEveryPageIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	site := Site{Repository: os.DirFS("../.."), Source: "https://example.com/source", Branch: "main"}
@@ -93,6 +90,16 @@ func TestAPageThatLeadsNowhereIsNotBuilt(t *testing.T) {
 				t.Errorf("the error is %v, want %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestAPageThatNoLinkLeadsToIsToldOf(t *testing.T) {
+	t.Parallel()
+	site := Site{Repository: files(map[string]string{
+		"README.md": "[docs](docs/README.md)", "docs/README.md": table, "docs/install.md": "", "docs/lost.md": "[install](install.md)",
+	})}
+	if err := site.Build(t.TempDir()); err == nil || err.Error() != "no way leads from README.md to docs/lost.md" {
+		t.Errorf("the error is %v", err)
 	}
 }
 
