@@ -61,7 +61,7 @@ func (c *cluster) helm(args ...string) string {
 // install installs the chart with values, as flags of Helm, and returns what Helm says.
 func (c *cluster) install(values ...string) string {
 	c.Helper()
-	return c.install(values...)
+	return c.helm(append([]string{"install", release, chartDir}, values...)...)
 }
 
 // kubectl is the path of kubectl.
