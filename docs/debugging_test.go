@@ -1,3 +1,4 @@
+// Package docs holds pages of the documentation to account that tell what is generated elsewhere.
 package docs
 
 import (

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/workload"
 )
 
 const ofPins = "a pod is held to nodes by the write that takes a gate off, and by what it requires of nodes"
@@ -29,24 +32,24 @@ func change(spec ...string) string { return `{"spec": {` + strings.Join(spec, ",
 // aheadPods are gated, and require or prefer something of nodes.
 func (c *cluster) aheadPods(names ...string) {
 	c.Helper()
+	pool := corev1.NodeSelectorTerm{
+		MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}},
+	}
+	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution:  &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{pool}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: pool}},
+	}}
 	for _, name := range names {
-		pod := newPod(name, "account", "1")
-		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/approval"}, {Name: v1alpha1.AheadGate}}
-		pool := corev1.NodeSelectorTerm{
-			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "pool", Operator: corev1.NodeSelectorOpExists}},
-		}
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution:  &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{pool}},
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1, Preference: pool}},
-		}}
-		_, err := c.client.CoreV1().Pods("default").Create(c.Context(), pod, metav1.CreateOptions{})
-		c.must(err)
+		c.Create(newPod(name, "account", "1", gatedBy("example.com/approval", v1alpha1.AheadGate), func(p *corev1.Pod) {
+			p.Spec.Affinity = affinity
+		}))
 	}
 }
 
 const ahead = "--set=scheduler.mode=ahead,config.profiles[0].nodeSelection=Ahead"
 
 func TestAMusterAheadThatIsTakenOverHoldsPodsToNodesAsItLiftsTheirGatesAndNoOtherWay(t *testing.T) {
+	lab.Long(t)
 	c := accounts(t, ahead, "--set=config.ahead.reserve=Pin")
 	c.aheadPods("one", "two")
 	a := c.takeOver("muster")
@@ -77,13 +80,14 @@ func TestAMusterAheadThatIsTakenOverHoldsPodsToNodesAsItLiftsTheirGatesAndNoOthe
 		{"bind a pod", bind("pending", nil, nil), forbidden},
 	})
 	for _, name := range []string{"one", "two", "gated"} {
-		if gates := a.pod(name).Spec.SchedulingGates; len(gates) != 1 || gates[0].Name != "example.com/approval" {
+		if gates := gatesOf(a.pod(name)); !slices.Equal(gates, []string{"example.com/approval"}) {
 			t.Errorf("%s has the gates %v, want that of another one", name, gates)
 		}
 	}
 }
 
 func TestAMusterAheadThatNominatesCannotHoldPodsToNodes(t *testing.T) {
+	lab.Long(t)
 	c := accounts(t, ahead)
 	c.aheadPods("one")
 	a := c.takeOver("muster")
@@ -98,25 +102,23 @@ func TestAMusterAheadThatNominatesCannotHoldPodsToNodes(t *testing.T) {
 // createPod creates a pod in the namespace of the release, as the account.
 func createPod(name string, gates ...string) func(a *account) error {
 	return func(a *account) error {
-		pod := newPod(name, "account", "1")
-		for _, gate := range gates {
-			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: gate})
-		}
-		_, err := a.client.CoreV1().Pods("kube-system").Create(a.Context(), pod, metav1.CreateOptions{})
+		pod := newPod(name, "account", "1", workload.In(namespace), gatedBy(gates...))
+		_, err := a.client.CoreV1().Pods(namespace).Create(a.Context(), pod, metav1.CreateOptions{})
 		return err
 	}
 }
 
 func TestAMusterAheadThatKeepsRoomForPlansCreatesNothingThatRuns(t *testing.T) {
+	lab.Long(t)
 	c := accounts(t, ahead, "--set=rescheduler.enabled=true,config.rescheduler.mode=Auto")
 	a := c.takeOver("muster")
 	a.inForce()
 	remove := func(a *account) error {
-		return a.client.CoreV1().Pods("kube-system").Delete(a.Context(), "room", metav1.DeleteOptions{})
+		return a.client.CoreV1().Pods(namespace).Delete(a.Context(), "room", metav1.DeleteOptions{})
 	}
 	ungate := func(a *account) error {
 		lifts := change(`"schedulingGates": [{"$patch": "delete", "name": "muster.dev/placeholder"}]`)
-		return a.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).Namespace("kube-system").Resource("pods").Name("room").
+		return a.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name("room").
 			Body([]byte(lifts)).Do(a.Context()).Error()
 	}
 	a.try([]write{

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // auditPolicy has the API server write down what service accounts ask for.
@@ -24,18 +22,24 @@ rules:
 - {level: None}
 `
 
-// audit is the log of an API server.
-type audit struct{ log string }
+// auditFlags have an API server write what it is asked for into its log.
+func auditFlags() []string {
+	return []string{"--audit-policy-file=" + filepath.Join(scratch, "audit-policy.yaml"), "--audit-log-path=-"}
+}
 
-// newAudit returns the flags that have an API server write it.
-func newAudit(t *testing.T) (audit, []string) {
+// audit is the log of an API server from where the test began.
+type audit struct {
+	log  string
+	from int64
+}
+
+func auditFromNowOn(t *testing.T, log string) audit {
 	t.Helper()
-	dir := t.TempDir()
-	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+	info, err := os.Stat(log)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return audit{log}, []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log}
+	return audit{log, info.Size()}
 }
 
 // request is a line of it.
@@ -73,24 +77,19 @@ func (r *request) String() string {
 // requestsOf are what a service account has asked for.
 func (a audit) requestsOf(t *testing.T, account string) (requests []request) {
 	t.Helper()
-	file, err := os.Open(a.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	log := textOf(t, a.log)[a.from:]
+	log = log[:strings.LastIndex(log, "\n")+1] // the last line may not be whole
+	for line := range strings.Lines(log) {
+		if !strings.HasPrefix(line, `{"kind":"Event","apiVersion":"audit.k8s.io/`) {
+			continue // the server says something else
+		}
 		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
 		}
 		if r.User.Username == "system:serviceaccount:"+namespace+":"+account {
 			requests = append(requests, r)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return requests
 }
@@ -117,11 +116,7 @@ func rightsOf(t *testing.T, objects map[string]*unstructured.Unstructured, name 
 		if object == nil {
 			t.Fatalf("there is no %s%s", kind, name)
 		}
-		var role rbacv1.ClusterRole // a Role has the same rules
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
-			t.Fatal(err)
-		}
-		for _, rule := range role.Rules {
+		for _, rule := range typed[rbacv1.ClusterRole](t, object).Rules { // a Role has the same rules
 			rights = append(rights, rightsOfRule(rule)...)
 		}
 	}

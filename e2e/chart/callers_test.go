@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -58,15 +58,14 @@ const (
 func (c caller) calls(scheme string, port int, path, method, body string, header ...string) string {
 	c.Helper()
 	request, err := http.NewRequestWithContext(c.Context(), method, scheme+"://"+c.at(c.host, port)+path, strings.NewReader(body))
-	c.must(err)
+	c.Must(err)
 	for i := 0; i < len(header); i += 2 {
 		if header[i] == "Host" {
 			request.Host = header[i+1]
 		}
 		request.Header.Set(header[i], header[i+1])
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: c.tls}}
-	response, err := client.Do(request)
+	response, err := client(c.tls).Do(request)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nobodyListens
@@ -75,10 +74,10 @@ func (c caller) calls(scheme string, port int, path, method, body string, header
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return plainHTTP
 	}
-	c.must(err)
+	c.Must(err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	c.must(err)
+	c.Must(err)
 	if response.StatusCode == http.StatusBadRequest && strings.Contains(string(text), "HTTP request to an HTTPS server") {
 		return noCertificate
 	}
@@ -90,7 +89,7 @@ func (c caller) attack(scheme string) map[string]string {
 	c.Helper()
 	const asJSON = "application/json"
 	binding, err := json.Marshal(extenderv1.ExtenderBindingArgs{PodName: "target", PodNamespace: "default", PodUID: "unknown", Node: "evil"})
-	c.must(err)
+	c.Must(err)
 	got := map[string]string{
 		"bind": c.calls(scheme, portVerbs, "/bind", http.MethodPost, string(binding), "Content-Type", asJSON),
 		"bind by a page": c.calls(
@@ -112,19 +111,15 @@ func (c caller) attack(scheme string) map[string]string {
 // target is a pending pod of muster's, which an attacker would have on a node.
 func (c *cluster) target() {
 	c.Helper()
-	s := smoke{cluster: c}
-	s.createNode("evil", "evil", "8")
-	pod := newPod("target", "none", "1")
-	s.create(pod)
+	c.createNode("evil", "evil", "8")
+	c.Create(newPod("target", "none", "1"))
 }
 
 // isPending fails when somebody has bound the target.
 func (c *cluster) isPending() {
 	c.Helper()
-	pod, err := c.client.CoreV1().Pods("default").Get(c.Context(), "target", metav1.GetOptions{})
-	c.must(err)
-	if pod.Spec.NodeName != "" {
-		c.Errorf("the pod was bound to %s", pod.Spec.NodeName)
+	if node := c.pod("target").Spec.NodeName; node != "" {
+		c.Errorf("the pod was bound to %s", node)
 	}
 }
 
@@ -142,6 +137,8 @@ func (c *cluster) want(from string, got, want map[string]string) {
 }
 
 func TestASidecarAnswersNobodyOutsideOfItsPodWithAndWithoutTLS(t *testing.T) {
+	lab.Long(t)
+	t.Parallel()
 	for name, values := range map[string][]string{
 		"plain http": nil, "https": {"--set=tls.selfManaged.enabled=true"},
 		"https and a webhook": {"--set=tls.selfManaged.enabled=true,config.gangs.gatedBy=Webhook"},
@@ -150,7 +147,7 @@ func TestASidecarAnswersNobodyOutsideOfItsPodWithAndWithoutTLS(t *testing.T) {
 			host := elsewhere(t)
 			c := newCluster(t)
 			c.target()
-			c.helm(append(append([]string{"install", release, chartDir}, installedValues("sidecar")...), values...)...)
+			c.install(append(installedValues("sidecar"), values...)...)
 			k := newKubelet(c)
 			pod := k.pod("muster")
 			pod.start(pod.spec.InitContainers)
@@ -182,16 +179,16 @@ func TestASidecarAnswersNobodyOutsideOfItsPodWithAndWithoutTLS(t *testing.T) {
 }
 
 func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsWarned(t *testing.T) {
+	lab.Long(t)
 	host := elsewhere(t)
 	c := newCluster(t)
 	c.target()
-	notes := c.helm(append([]string{"install", release, chartDir}, installedValues("external")...)...)
+	notes := c.install(installedValues("external")...)
 	if !strings.Contains(notes, "WARNING: whoever reaches port 8888") {
 		t.Errorf("Helm does not warn:\n%s", notes)
 	}
 	k := newKubelet(c)
-	pod := k.pod("muster")
-	pod.start(pod.spec.Containers)
+	k.runs("muster")
 	got := caller{k, host, nil}.attack("http")
 	delete(got, "bind") // by what it says of the pod
 	c.want("from another pod", got, map[string]string{
@@ -199,9 +196,7 @@ func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsW
 		"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
 		"scrape": "200", "look where it scrapes": "404", "ask for gates": nobodyListens, "bind at the webhook": nobodyListens,
 	})
-	log, err := os.ReadFile(k.log("muster"))
-	c.must(err)
-	if !strings.Contains(string(log), "whoever reaches the verbs may call them") {
+	if log := textOf(t, k.log("muster")); !strings.Contains(log, "whoever reaches the verbs may call them") {
 		t.Errorf("muster's log does not warn:\n%s", log)
 	}
 }
@@ -209,8 +204,8 @@ func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsW
 // clientFiles writes what a Secret of kube-scheduler's holds to where it reads it.
 func (c *cluster) clientFiles(name, dir string) {
 	c.Helper()
-	c.eventually("there is a certificate for kube-scheduler", func() error {
-		secret, err := c.client.CoreV1().Secrets(namespace).Get(c.Context(), name, metav1.GetOptions{})
+	c.Eventually("there is a certificate for kube-scheduler", func() error {
+		secret, err := c.Client.CoreV1().Secrets(namespace).Get(c.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -277,16 +272,16 @@ func (t *tunnel) cut() {
 }
 
 func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *testing.T) {
+	lab.Long(t)
 	host := elsewhere(t)
 	c := newCluster(t)
 	c.target()
 	values := append(installedValues("external"), "--set=tls.selfManaged.enabled=true,tls.clientAuth=true")
-	if notes := c.helm(append([]string{"install", release, chartDir}, values...)...); strings.Contains(notes, "WARNING") {
+	if notes := c.install(values...); strings.Contains(notes, "WARNING") {
 		t.Errorf("Helm warns:\n%s", notes)
 	}
 	k := newKubelet(c)
-	pod := k.pod("muster")
-	pod.start(pod.spec.Containers)
+	pod := k.runs("muster")
 	refused := map[string]string{
 		"bind": noCertificate, "bind by a page": noCertificate, "bind by a form": noCertificate, "read the verbs' port": noCertificate,
 		"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
@@ -295,12 +290,12 @@ func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *
 	c.want("from another pod", caller{k, host, &tls.Config{InsecureSkipVerify: true}}.attack("https"), refused)
 	// A certificate of the cluster's authority, which every kubelet has, is none of muster's.
 	admin, err := tls.X509KeyPair(c.RESTConfig().CertData, c.RESTConfig().KeyData)
-	c.must(err)
-	stranger := caller{k, host, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{admin}}}
-	if _, err := read(
-		&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: stranger.tls}},
-		"https://"+k.at(host, portVerbs)+"/livez",
-	); err == nil {
+	c.Must(err)
+	answered := func(config *tls.Config) error {
+		_, err := read(client(config), "https://"+k.at(host, portVerbs)+"/livez")
+		return err
+	}
+	if answered(&tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{admin}}) == nil {
 		t.Error("a certificate of another authority is let in")
 	}
 	c.isPending()
@@ -309,50 +304,42 @@ func TestWithTheCertificatesThatMusterMakesKubeSchedulerCallsItAndNobodyElse(t *
 	files, tunnel := t.TempDir(), newTunnel(t, k.local(portVerbs))
 	file := func(name string) string { return filepath.Join(files, name) }
 	c.clientFiles("muster-kube-scheduler-tls", files)
-	config, err := muster.SchedulerConfig(t.Context(), programs.muster, "https://"+tunnel.Addr().String(),
+	config, err := muster.SchedulerConfig(t.Context(), k.muster, "https://"+tunnel.Addr().String(),
 		"--config="+pod.path("config", "muster.yaml"), "--ca-file="+file("ca.crt"), "--cert-file="+file("tls.crt"), "--key-file="+file("tls.key"))
-	c.must(err)
-	c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
-	s := smoke{cluster: c}
-	s.createNode("mtls", "mtls", "8")
-	s.create(newPod("over-mtls", "mtls", "1"))
-	s.awaitBound("over-mtls")
+	c.Must(err)
+	c.Schedule(config)
+	c.createNode("mtls", "mtls", "8")
+	c.Create(newPod("over-mtls", "mtls", "1"))
+	c.awaitBound("over-mtls")
 
 	// To take the authority of clients away revokes the certificate, and another one is made.
-	ours, err := tls.LoadX509KeyPair(file("tls.crt"), file("tls.key"))
-	c.must(err)
-	roots := x509.NewCertPool()
-	ca, err := os.ReadFile(file("ca.crt"))
-	c.must(err)
-	roots.AppendCertsFromPEM(ca)
-	first := &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{ours}}
-	answered := func(config *tls.Config) error {
-		_, err := read(
-			&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}}, "https://"+k.at(host, portVerbs)+"/livez",
-		)
-		return err
+	ours := func() *tls.Config {
+		certificate, err := tls.LoadX509KeyPair(file("tls.crt"), file("tls.key"))
+		c.Must(err)
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM([]byte(textOf(t, file("ca.crt"))))
+		return &tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{certificate}}
 	}
-	c.must(answered(first))
-	own, err := c.client.CoreV1().Secrets(namespace).Get(t.Context(), tlsSecret, metav1.GetOptions{})
-	c.must(err)
+	first := ours()
+	c.Must(answered(first))
+	own, err := c.Client.CoreV1().Secrets(namespace).Get(t.Context(), tlsSecret, metav1.GetOptions{})
+	c.Must(err)
 	delete(own.Data, "client-ca.crt")
 	delete(own.Data, "client-ca.key")
-	_, err = c.client.CoreV1().Secrets(namespace).Update(t.Context(), own, metav1.UpdateOptions{})
-	c.must(err)
-	c.eventually("the certificate is revoked", func() error {
+	_, err = c.Client.CoreV1().Secrets(namespace).Update(t.Context(), own, metav1.UpdateOptions{})
+	c.Must(err)
+	c.Eventually("the certificate is revoked", func() error {
 		if answered(first) == nil {
 			return errors.New("it is let in")
 		}
 		return nil
 	})
-	c.eventually("the new certificate is let in", func() error {
+	c.Eventually("the new certificate is let in", func() error {
 		c.clientFiles("muster-kube-scheduler-tls", files)
-		ours, err := tls.LoadX509KeyPair(file("tls.crt"), file("tls.key"))
-		c.must(err)
-		return answered(&tls.Config{RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{ours}})
+		return answered(ours())
 	})
 	// kube-scheduler reads tls.crt and tls.key again for each connection.
 	tunnel.cut()
-	s.create(newPod("over-mtls-again", "mtls", "1"))
-	s.awaitBound("over-mtls-again")
+	c.Create(newPod("over-mtls-again", "mtls", "1"))
+	c.awaitBound("over-mtls-again")
 }

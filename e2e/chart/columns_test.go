@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ var columnsRow = regexp.MustCompile("(?m)^\\| (`[a-z].*`) \\| (NAME [A-Z ]+) \\|
 
 func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 	c := newCluster(t)
-	c.must(muster.CreateCRDs(t.Context(), c.dynamic))
+	c.Must(muster.CreateCRDs(t.Context(), c.Dynamic))
 	c.createCustomResources()
 	counts := map[string]any{"phase": "Running", "running": int64(2), "succeeded": int64(1), "failed": int64(0)}
 	for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
@@ -32,16 +31,14 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 	})
 	c.writeStatus(reschedulingv1alpha1.ReschedulingPlans(), "", "p", map[string]any{"phase": "Pending", "moved": "0/1", "message": "waits"})
 
-	readme, err := os.ReadFile(chartDir + "/README.md")
-	c.must(err)
-	rows := columnsRow.FindAllStringSubmatch(string(readme), -1)
+	rows := columnsRow.FindAllStringSubmatch(textOf(t, chartDir, "README.md"), -1)
 	told := map[string]bool{}
 	for _, row := range rows {
 		for name := range strings.SplitSeq(row[1], ", ") {
 			name = strings.Trim(name, "`")
 			told[name] = true
-			out, err := said(t.Context(), nil, c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "get", name)
-			c.must(err)
+			out, err := said(t.Context(), c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "get", name)
+			c.Must(err)
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			if got := strings.Join(strings.Fields(lines[0]), " "); got != row[2] {
 				t.Errorf("kubectl get %s shows %q, want %q", name, got, row[2])
@@ -51,8 +48,8 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 			}
 		}
 	}
-	definitions, err := c.dynamic.Resource(customResourceDefinitions()).List(t.Context(), metav1.ListOptions{})
-	c.must(err)
+	definitions, err := c.Dynamic.Resource(customResourceDefinitions()).List(t.Context(), metav1.ListOptions{})
+	c.Must(err)
 	for _, definition := range definitions.Items {
 		names := definition.Object["spec"].(map[string]any)["names"].(map[string]any)
 		shorts, _ := names["shortNames"].([]any)
@@ -67,10 +64,10 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 // writeStatus gives an object a status.
 func (c *cluster) writeStatus(resource schema.GroupVersionResource, namespace, name string, status map[string]any) {
 	c.Helper()
-	client := c.dynamic.Resource(resource).Namespace(namespace)
+	client := c.Dynamic.Resource(resource).Namespace(namespace)
 	object, err := client.Get(c.Context(), name, metav1.GetOptions{})
-	c.must(err)
+	c.Must(err)
 	object.Object["status"] = status
 	_, err = client.UpdateStatus(c.Context(), object, metav1.UpdateOptions{})
-	c.must(err)
+	c.Must(err)
 }

@@ -1,18 +1,19 @@
 package chart
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 // definitionsChart has the CustomResourceDefinitions as objects of a release.
-const definitionsChart = "../../charts/muster-crds"
+const definitionsChart = repository + "/charts/muster-crds"
 
 func TestTheChartOfDefinitionsTakesThemOverUpgradesThemAndLeavesThem(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	c.helm("install", release, previous, "--set=image.repository=example.com/muster,service.clusterIP=10.0.0.88")
 	c.createCustomResources()
@@ -31,6 +32,7 @@ func TestTheChartOfDefinitionsTakesThemOverUpgradesThemAndLeavesThem(t *testing.
 }
 
 func TestBothChartsHaveOneVersion(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"version", "appVersion", "kubeVersion"} {
 		if muster, definitions := chartField(t, chartDir, line), chartField(t, definitionsChart, line); muster != definitions {
 			t.Errorf("%s: %s of muster, %s of its definitions", line, muster, definitions)
@@ -40,12 +42,8 @@ func TestBothChartsHaveOneVersion(t *testing.T) {
 
 func chartField(t *testing.T, dir, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "Chart.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var fields map[string]any
-	if err := yaml.Unmarshal(text, &fields); err != nil {
+	if err := yaml.Unmarshal([]byte(textOf(t, dir, "Chart.yaml")), &fields); err != nil {
 		t.Fatal(err)
 	}
 	value, is := fields[name].(string)

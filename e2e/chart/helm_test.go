@@ -11,80 +11,107 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/lab"
 )
 
 const (
-	chartDir  = "../../charts/muster"
-	release   = "muster"
-	namespace = "kube-system"
+	repository = "../.."
+	chartDir   = repository + "/charts/muster"
+	release    = "muster"
+	namespace  = "kube-system"
 )
 
-// programs are what the tests run.
-var programs struct{ muster, scheduler, helm, promtool string }
-
 func TestMain(m *testing.M) {
-	code, err := runTests(m)
+	dir, err := os.MkdirTemp("", "muster-chart-")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "audit-policy.yaml"), []byte(auditPolicy), 0o600)
+	}
+	for _, name := range []string{"HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
+		err = errors.Join(err, os.Setenv(name, filepath.Join(dir, name)))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		code = 1
+		os.Exit(1)
 	}
+	scratch = dir
+	code := lab.Run(m)
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
-func runTests(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "muster-chart-")
+// scratch is a directory for files that are of no test.
+var scratch string
+
+// What the tests run beside muster and the control plane. Each is looked for, and built if it is missing, when it is first asked for.
+var (
+	findHelm     = sync.OnceValues(func() (string, error) { return binaries.EnsureExtra(context.Background(), binaries.Helm, os.Stderr) })
+	findPromtool = sync.OnceValues(func() (string, error) {
+		return binaries.EnsureExtra(context.Background(), binaries.Promtool, os.Stderr)
+	})
+	findScheduler = sync.OnceValues(func() (string, error) {
+		set, err := binaries.Ensure(context.Background(), "", os.Stderr, binaries.Scheduler)
+		return set.Path(binaries.Scheduler), err
+	})
+)
+
+// found is the path of a program.
+func found(t testing.TB, find func() (string, error)) string {
+	t.Helper()
+	path, err := find()
 	if err != nil {
-		return 1, err
+		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	ctx := context.Background()
-	if programs.muster, err = binaries.BuildMuster(ctx, os.Stderr); err != nil {
-		return 1, err
-	}
-	set, err := binaries.Ensure(ctx, "", os.Stderr, binaries.Scheduler)
-	if err != nil {
-		return 1, err
-	}
-	programs.scheduler = set.Path(binaries.Scheduler)
-	if programs.helm, err = binaries.EnsureExtra(ctx, binaries.Helm, os.Stderr); err != nil {
-		return 1, err
-	}
-	if programs.promtool, err = binaries.EnsureExtra(ctx, binaries.Promtool, os.Stderr); err != nil {
-		return 1, err
-	}
-	for _, name := range []string{"HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
-		if err := os.Setenv(name, filepath.Join(dir, name)); err != nil {
-			return 1, err
-		}
-	}
-	return m.Run(), nil
+	return path
+}
+
+func helmProgram(t testing.TB) string {
+	t.Helper()
+	return found(t, findHelm)
 }
 
 // said runs a program and returns what it printed, standard error with it where it fails.
-func said(ctx context.Context, stdin io.Reader, program string, args ...string) (string, error) {
+func said(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return stdout.String(), fmt.Errorf("%s %s: %w:\n%s%s", filepath.Base(program), strings.Join(args, " "), err, &stdout, &stderr)
 	}
 	return stdout.String(), nil
 }
 
+// musterSaid runs muster as a command.
+func musterSaid(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return said(t.Context(), lab.Program(t), args...)
+}
+
 // helm runs Helm, which must succeed.
 func helm(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := said(t.Context(), nil, programs.helm, args...)
+	out, err := said(t.Context(), helmProgram(t), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// textOf is the content of a file.
+func textOf(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // ways are the files of values in charts/muster/ci, by the name of the way to install.
@@ -104,10 +131,22 @@ func ways(t *testing.T) map[string]string {
 // way is the file of values of one way to install.
 func way(name string) string { return filepath.Join(chartDir, "ci", name+"-values.yaml") }
 
+// renderings are what Helm has rendered, by its arguments: tests ask for the same again and again.
+var renderings sync.Map
+
 // render is what the chart renders to.
 func render(t *testing.T, args ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
-	return parse(t, helm(t, append([]string{"template", release, chartDir, "--namespace", namespace}, args...)...))
+	args = append([]string{"template", release, chartDir, "--namespace", namespace}, args...)
+	path := helmProgram(t)
+	once, _ := renderings.LoadOrStore(strings.Join(args, "\n"), sync.OnceValues(func() (string, error) {
+		return said(context.Background(), path, args...)
+	}))
+	text, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, text)
 }
 
 // parse reads objects, by kind and name as in Deployment/muster.
@@ -136,6 +175,16 @@ func parse(t *testing.T, text string) map[string]*unstructured.Unstructured {
 		}
 		objects[name] = object
 	}
+}
+
+// typed is a rendered object as a type of Go.
+func typed[T any](t *testing.T, object *unstructured.Unstructured) *T {
+	t.Helper()
+	var into T
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &into); err != nil {
+		t.Fatal(err)
+	}
+	return &into
 }
 
 // configOf is muster's configuration file among what was rendered.

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 // build is the command of the Dockerfile, without the platform, which is this one.
@@ -16,19 +18,16 @@ var build = regexp.MustCompile(
 )
 
 func TestTheImagesBinaryIsTheSameWhereverItIsBuilt(t *testing.T) {
-	repository := filepath.Join("..", "..")
-	dockerfile, err := os.ReadFile(filepath.Join(repository, "Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := build.FindStringSubmatch(string(dockerfile))
+	lab.Long(t)
+	t.Parallel()
+	command := build.FindStringSubmatch(textOf(t, repository, "Dockerfile"))
 	if command == nil {
 		t.Fatal("the Dockerfile has no build command that this test knows")
 	}
 	var binaries [][]byte
 	for _, name := range []string{"here", "elsewhere"} {
 		dir := filepath.Join(t.TempDir(), name)
-		if _, err := said(t.Context(), nil, "git", "clone", "--quiet", repository, dir); err != nil {
+		if _, err := said(t.Context(), "git", "clone", "--quiet", repository, dir); err != nil {
 			t.Fatal(err)
 		}
 		out := filepath.Join(t.TempDir(), "muster")

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
-	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -28,15 +28,12 @@ func foreign() []string {
 
 func TestTheAPIServerAcceptsWhatIsRendered(t *testing.T) {
 	c := newCluster(t)
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.client.Discovery()))
-	_, err := c.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: "restricted", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
-	}}, metav1.CreateOptions{})
-	c.must(err)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Client.Discovery()))
+	c.createNamespace("restricted", map[string]string{"pod-security.kubernetes.io/enforce": "restricted"})
 	dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
 	for name, values := range ways(t) {
 		t.Run(name, func(t *testing.T) {
-			c := &cluster{T: t, ControlPlane: c.ControlPlane, client: c.client, dynamic: c.dynamic}
+			c := c.of(t)
 			objects := render(t, "--values", values)
 			for _, object := range objects {
 				kind := object.GroupVersionKind()
@@ -45,8 +42,8 @@ func TestTheAPIServerAcceptsWhatIsRendered(t *testing.T) {
 					t.Logf("NOT VALIDATED: %s %s, which this API server does not know", kind.GroupVersion(), kind.Kind)
 					continue
 				}
-				c.must(err)
-				client := c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
+				c.Must(err)
+				client := c.Dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
 				if _, err := client.Create(t.Context(), object, dryRun); err != nil {
 					t.Errorf("%s %s: %v", kind.Kind, object.GetName(), err)
 				}
@@ -62,9 +59,8 @@ func TestTheAPIServerAcceptsWhatIsRendered(t *testing.T) {
 func (c *cluster) isRestricted(spec corev1.PodSpec) {
 	c.Helper()
 	spec.ServiceAccountName, spec.PriorityClassName = "default", "system-cluster-critical" // those that are there
-	c.eventually("the pod is accepted where pods are restricted", func() error {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trial"}, Spec: spec}
-		_, err := c.client.CoreV1().Pods("restricted").Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	c.Eventually("the pod is accepted where pods are restricted", func() error {
+		_, err := c.wouldBe(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trial", Namespace: "restricted"}, Spec: spec})
 		return err
 	})
 }
@@ -86,6 +82,7 @@ func seldom() []string {
 }
 
 func TestRightsThatAreUsedSeldomAreThere(t *testing.T) {
+	t.Parallel()
 	rights := rightsOf(t, render(t, installedValues("external")...), "muster")
 	for _, name := range seldom() {
 		if !slices.ContainsFunc(rights, func(r right) bool { return r.String() == name }) {
@@ -95,22 +92,18 @@ func TestRightsThatAreUsedSeldomAreThere(t *testing.T) {
 }
 
 func TestEverythingWorksBesideAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	lab.Long(t)
 	c, values := newCluster(t), installedValues("external")
-	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	c.install(values...)
 	k := newKubelet(c)
-	pod := k.pod("muster")
-	pod.start(pod.spec.Containers)
-	rescheduler := k.pod("muster-rescheduler")
-	rescheduler.start(rescheduler.spec.Containers)
+	pod := k.runs("muster")
+	k.runs("muster-rescheduler")
 
 	c.smoke(k, func() {
-		config, err := muster.SchedulerConfig(
-			t.Context(), programs.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"),
-		)
-		c.must(err)
-		c.must(c.StartScheduler(t.Context(), controlplane.SchedulerOptions{Config: config}))
+		config, err := muster.SchedulerConfig(t.Context(), k.muster, k.url("http", portVerbs, ""), "--config="+pod.path("config", "muster.yaml"))
+		c.Must(err)
+		c.Schedule(config)
 	})
-	served(t, k.url("http", portHealth, "/metrics"), k.url("http", portRescheduler, "/metrics"))
 	rendered := render(t, values...)
 	for _, account := range []string{"muster", "muster-rescheduler"} {
 		c.judge(account, rightsOf(t, rendered, account))
@@ -119,11 +112,11 @@ func TestEverythingWorksBesideAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOf
 
 func TestEverythingWorksInOnePodWithAKubeSchedulerWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
 	c, values := newCluster(t), installedValues("sidecar")
-	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	c.install(values...)
 	k := newKubelet(c)
 	pod := k.pod("muster")
-	version, err := c.client.Discovery().ServerVersion()
-	c.must(err)
+	version, err := c.Client.Discovery().ServerVersion()
+	c.Must(err)
 	if got, want := pod.spec.Containers[0].Image, "registry.k8s.io/kube-scheduler:"+version.GitVersion; got != want {
 		t.Errorf("the kube-scheduler is %s, want %s, as it is run here", got, want)
 	}
@@ -134,7 +127,7 @@ func TestEverythingWorksInOnePodWithAKubeSchedulerWithTheChartsOwnRightsAndNeeds
 	admin, err := rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
 		Insecure: true, CertData: c.RESTConfig().CertData, KeyData: c.RESTConfig().KeyData,
 	}})
-	c.must(err)
+	c.Must(err)
 	if _, err := read(admin, k.url("https", portScheduler, "/metrics")); err != nil {
 		t.Error(err)
 	}
@@ -150,11 +143,11 @@ func installedValues(mode string) []string {
 	return []string{"--values", filepath.Join("testdata", "installed-values.yaml"), "--set", "scheduler.mode=" + mode}
 }
 
-// smoke tries each thing that muster can do, with a kube-scheduler that is started meanwhile.
+// smoke tries each thing that muster can do, with a kube-scheduler that is started meanwhile, and looks for what is measured of it.
 func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	c.Helper()
-	c.must(c.StartKWOK(c.Context()))
-	c.must(c.StartMetricsServer(c.Context()))
+	c.Must(c.StartKWOK(c.Context()))
+	c.Must(c.StartMetricsServer(c.Context()))
 	s := smoke{c, k.url("http", portVerbs, ""), k.url("http", portSeparate, "/separate")}
 	s.nominations()
 	startScheduler()
@@ -164,6 +157,7 @@ func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	s.devices()
 	s.preemption()
 	s.rescheduling()
+	served(c.T, k.url("http", portHealth, "/metrics"), k.url("http", portRescheduler, "/metrics"))
 }
 
 // judge waits until the requests of an account have used all its rights.
@@ -171,7 +165,7 @@ func (c *cluster) judge(account string, rights []right) {
 	c.Helper()
 	rights = slices.DeleteFunc(rights, func(r right) bool { return slices.Contains(seldom(), r.String()) })
 	var forbidden, unused []string
-	c.eventually("every right of "+account+" is used", func() error {
+	c.Eventually("every right of "+account+" is used", func() error {
 		if forbidden, unused = judge(c.audit.requestsOf(c.T, account), rights); len(unused) > 0 {
 			return fmt.Errorf("unused: %s", strings.Join(unused, ", "))
 		}
@@ -186,16 +180,15 @@ func (c *cluster) judge(account string, rights []right) {
 const previous = "testdata/muster-0.1.0.tgz"
 
 func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	c.helm("install", release, previous, "--set=image.repository=example.com/muster,rescheduler.enabled=true,service.clusterIP=10.0.0.88")
 	c.createCustomResources()
 	before := c.customResources()
 
-	_, err := said(
-		t.Context(), nil, c.kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f",
-		filepath.Join(chartDir, "crds"),
-	)
-	c.must(err)
+	apply := []string{"--kubeconfig=" + c.Kubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", chartDir + "/crds"}
+	_, err := said(t.Context(), c.kubectl(), apply...)
+	c.Must(err)
 	definitions := c.definitions()
 	if len(definitions) != 4 {
 		t.Errorf("%d CustomResourceDefinitions are there, want 4", len(definitions))
@@ -218,7 +211,7 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	if diff := cmp.Diff(definitions, c.definitions()); diff != "" {
 		t.Errorf("CustomResourceDefinitions before (-) and after muster was uninstalled (+):\n%s", diff)
 	}
-	if _, err := c.client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), release, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := c.Client.CoreV1().ServiceAccounts(namespace).Get(t.Context(), release, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ServiceAccount is still there, error %v", err)
 	}
 }

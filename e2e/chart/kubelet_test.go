@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/process"
 )
 
@@ -32,11 +33,23 @@ const (
 // somewhere, ports are free ones of the loopback interface, and the credentials of a ServiceAccount are in a kubeconfig.
 type kubelet struct {
 	*cluster
-	host  string      // the name of it, this machine's when it is empty
-	ports map[int]int // those of this machine by those of containers
+	host   string      // the name of it, this machine's when it is empty
+	muster string      // the path of the program in muster's image
+	ports  map[int]int // those of this machine by those of containers
 }
 
-func newKubelet(c *cluster) *kubelet { return &kubelet{cluster: c, ports: map[int]int{}} }
+func newKubelet(c *cluster) *kubelet {
+	return &kubelet{cluster: c, muster: lab.Program(c.T), ports: map[int]int{}}
+}
+
+// runs runs the pod of a Deployment.
+func (k *kubelet) runs(deployment string) *pod {
+	k.Helper()
+	pod := k.pod(deployment)
+	pod.start(pod.spec.InitContainers)
+	pod.start(pod.spec.Containers)
+	return pod
+}
 
 // local is the loopback address on this machine of a port of a container.
 func (k *kubelet) local(port int) string { return k.at("127.0.0.1", port) }
@@ -46,7 +59,7 @@ func (k *kubelet) at(host string, port int) string {
 	k.Helper()
 	if k.ports[port] == 0 {
 		free, err := process.FreePort()
-		k.must(err)
+		k.Must(err)
 		k.ports[port] = free
 	}
 	return net.JoinHostPort(host, strconv.Itoa(k.ports[port]))
@@ -68,8 +81,8 @@ type pod struct {
 // pod reads a Deployment, and makes the volumes of its pod.
 func (k *kubelet) pod(deployment string) *pod {
 	k.Helper()
-	installed, err := k.client.AppsV1().Deployments(namespace).Get(k.Context(), deployment, metav1.GetOptions{})
-	k.must(err)
+	installed, err := k.Client.AppsV1().Deployments(namespace).Get(k.Context(), deployment, metav1.GetOptions{})
+	k.Must(err)
 	p := &pod{kubelet: k, spec: installed.Spec.Template.Spec, volumes: map[string]string{}}
 	p.credentials = k.kubeconfigOf(p.spec.ServiceAccountName)
 	for i := range p.spec.Volumes {
@@ -79,10 +92,10 @@ func (k *kubelet) pod(deployment string) *pod {
 		volume := &p.spec.Volumes[i]
 		switch {
 		case volume.ConfigMap != nil:
-			configMap, err := k.client.CoreV1().ConfigMaps(namespace).Get(k.Context(), volume.ConfigMap.Name, metav1.GetOptions{})
-			k.must(err)
+			configMap, err := k.Client.CoreV1().ConfigMaps(namespace).Get(k.Context(), volume.ConfigMap.Name, metav1.GetOptions{})
+			k.Must(err)
 			for name, text := range configMap.Data {
-				k.must(os.WriteFile(p.path(volume.Name, name), k.relocate(p.mounted(text)), 0o600))
+				k.Must(os.WriteFile(p.path(volume.Name, name), k.relocate(p.mounted(text)), 0o600))
 			}
 		case volume.EmptyDir == nil:
 			k.Fatalf("volume %s is neither a ConfigMap nor empty", volume.Name)
@@ -110,9 +123,9 @@ func (p *pod) path(volume, file string) string { return filepath.Join(p.volumes[
 func (k *kubelet) relocate(text string) []byte {
 	k.Helper()
 	config := map[string]any{}
-	k.must(yaml.UnmarshalStrict([]byte(text), &config))
+	k.Must(yaml.UnmarshalStrict([]byte(text), &config))
 	if _, found, _ := unstructured.NestedString(config, "debug", "listen"); !found {
-		k.must(unstructured.SetNestedField(config, "127.0.0.1:8887", "debug", "listen")) // the default
+		k.Must(unstructured.SetNestedField(config, "127.0.0.1:8887", "debug", "listen")) // the default
 	}
 	for _, field := range []string{
 		"serving.listen", "serving.healthListen", "serving.webhookListen", "debug.listen", "rescheduler.listen",
@@ -120,20 +133,20 @@ func (k *kubelet) relocate(text string) []byte {
 	} {
 		path := strings.Split(field, ".")
 		address, found, err := unstructured.NestedString(config, path...)
-		k.must(err)
+		k.Must(err)
 		if !found {
 			continue
 		}
 		host, port, err := net.SplitHostPort(address)
-		k.must(err)
+		k.Must(err)
 		number, err := strconv.Atoi(port)
-		k.must(err)
+		k.Must(err)
 		_, port, err = net.SplitHostPort(k.local(number))
-		k.must(err)
-		k.must(unstructured.SetNestedField(config, net.JoinHostPort(host, port), path...))
+		k.Must(err)
+		k.Must(unstructured.SetNestedField(config, net.JoinHostPort(host, port), path...))
 	}
 	relocated, err := yaml.Marshal(config)
-	k.must(err)
+	k.Must(err)
 	return relocated
 }
 
@@ -143,7 +156,7 @@ func (p *pod) start(containers []corev1.Container) {
 	p.Helper()
 	for i := range containers {
 		c := &containers[i]
-		spec := process.Spec{Name: c.Name, Path: programs.muster, Args: slices.Clone(c.Args), Host: p.host}
+		spec := process.Spec{Name: c.Name, Path: p.muster, Args: slices.Clone(c.Args), Host: p.host}
 		for _, variable := range c.Env {
 			spec.Env = append(spec.Env, variable.Name+"="+variable.Value)
 		}
@@ -155,10 +168,10 @@ func (p *pod) start(containers []corev1.Container) {
 		}
 		switch c.Name {
 		case "kube-scheduler":
-			spec.Path, spec.Args = programs.scheduler, append(spec.Args, p.connectScheduler()...)
+			spec.Path, spec.Args = found(p.T, findScheduler), append(spec.Args, p.connectScheduler()...)
 		case "scheduler-config":
-			_, err := said(p.Context(), nil, spec.Path, spec.Args...)
-			p.must(err)
+			_, err := said(p.Context(), spec.Path, spec.Args...)
+			p.Must(err)
 			continue
 		default:
 			spec.Args = append(spec.Args, "--kubeconfig="+p.credentials)
@@ -172,15 +185,15 @@ func (p *pod) connectScheduler() (flags []string) {
 	p.Helper()
 	path := p.path("scheduler-config", "scheduler.yaml")
 	text, err := os.ReadFile(path)
-	p.must(err)
+	p.Must(err)
 	config := map[string]any{}
-	p.must(yaml.UnmarshalStrict(text, &config))
+	p.Must(yaml.UnmarshalStrict(text, &config))
 	config["clientConnection"].(map[string]any)["kubeconfig"] = p.credentials
 	text, err = yaml.Marshal(config)
-	p.must(err)
-	p.must(os.WriteFile(path, text, 0o600))
+	p.Must(err)
+	p.Must(os.WriteFile(path, text, 0o600))
 	host, port, err := net.SplitHostPort(p.local(portScheduler))
-	p.must(err)
+	p.Must(err)
 	return []string{
 		"--authentication-kubeconfig=" + p.credentials,
 		"--authorization-kubeconfig=" + p.credentials,

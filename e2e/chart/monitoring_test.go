@@ -42,21 +42,19 @@ func alerts(t *testing.T) (rules []alert, file []byte) {
 }
 
 func TestEachAlertFiresAndClears(t *testing.T) {
+	t.Parallel()
 	rules, file := alerts(t)
-	tests, err := os.ReadFile(filepath.Join("testdata", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	tests := []byte(textOf(t, "testdata", "alerts.yaml"))
+	promtool, dir := found(t, findPromtool), t.TempDir()
 	for name, text := range map[string][]byte{"rules.yaml": file, "tests.yaml": tests} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out, err := said(t.Context(), nil, programs.promtool, "check", "rules", "--lint-fatal", filepath.Join(dir, "rules.yaml")); err != nil {
+	if out, err := said(t.Context(), promtool, "check", "rules", "--lint-fatal", filepath.Join(dir, "rules.yaml")); err != nil {
 		t.Errorf("%v%s", err, out)
 	}
-	if _, err := said(t.Context(), nil, programs.promtool, "test", "rules", filepath.Join(dir, "tests.yaml")); err != nil {
+	if _, err := said(t.Context(), promtool, "test", "rules", filepath.Join(dir, "tests.yaml")); err != nil {
 		t.Error(err)
 	}
 
@@ -77,20 +75,18 @@ func TestEachAlertFiresAndClears(t *testing.T) {
 }
 
 func TestEachAlertHasARunbook(t *testing.T) {
-	runbooks, err := os.ReadFile("../../docs/runbooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	runbooks := textOf(t, repository, "docs", "runbooks.md")
 	rules, _ := alerts(t)
 	for _, rule := range rules {
-		if !strings.Contains(string(runbooks), "\n## "+rule.Alert+"\n") {
+		if !strings.Contains(runbooks, "\n## "+rule.Alert+"\n") {
 			t.Errorf("docs/runbooks.md has nothing of %s", rule.Alert)
 		}
 		if want := "https://muster.dev/docs/runbooks#" + strings.ToLower(rule.Alert); rule.Annotations["runbook_url"] != want {
 			t.Errorf("%s links to %s, want %s", rule.Alert, rule.Annotations["runbook_url"], want)
 		}
 	}
-	if got := strings.Count(string(runbooks), "\n## "); got != len(rules) {
+	if got := strings.Count(runbooks, "\n## "); got != len(rules) {
 		t.Errorf("docs/runbooks.md is about %d alerts, of which there are %d", got, len(rules))
 	}
 }

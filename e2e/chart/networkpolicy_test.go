@@ -2,7 +2,6 @@ package chart
 
 import (
 	"encoding/json"
-	"os"
 	"regexp"
 	"strconv"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 const (
@@ -23,6 +21,7 @@ const (
 )
 
 func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
+	t.Parallel()
 	callers, scrapers := "--set-json=networkPolicy.callers="+scheduler, "--set-json=networkPolicy.metricsFrom="+monitors
 	rescheduler, external, https := "--set=rescheduler.enabled=true", "--set=scheduler.mode=external", "--set=tls.secretName=a"
 	webhook, apiServers := "--set=config.gangs.gates=UntilMembers,"+
@@ -68,12 +67,8 @@ func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 			isAboutEachPod(t, policy, objects)
 		})
 	}
-	readme, err := os.ReadFile(chartDir + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	told := map[int]bool{}
-	for _, row := range portRow.FindAllStringSubmatch(string(readme), -1) {
+	for _, row := range portRow.FindAllStringSubmatch(textOf(t, chartDir, "README.md"), -1) {
 		port, err := strconv.Atoi(row[1])
 		if err != nil {
 			t.Fatal(err)
@@ -95,14 +90,11 @@ func networkPolicy(t *testing.T, objects map[string]*unstructured.Unstructured) 
 	if object == nil {
 		t.Fatal("there is no NetworkPolicy")
 	}
-	var policy networkingv1.NetworkPolicy
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &policy); err != nil {
-		t.Fatal(err)
-	}
+	policy := typed[networkingv1.NetworkPolicy](t, object)
 	if diff := cmp.Diff([]networkingv1.PolicyType{networkingv1.PolicyTypeIngress}, policy.Spec.PolicyTypes); diff != "" {
 		t.Errorf("it is about (-want +got):\n%s", diff)
 	}
-	return &policy
+	return policy
 }
 
 // letIn is whom a policy lets in, by port.
@@ -159,6 +151,7 @@ func isAboutEachPod(t *testing.T, policy *networkingv1.NetworkPolicy, objects ma
 }
 
 func TestThereIsNoNetworkPolicyByDefault(t *testing.T) {
+	t.Parallel()
 	if render(t, needed()...)["NetworkPolicy/"+release] != nil {
 		t.Error("one is rendered")
 	}

@@ -26,8 +26,8 @@ func customResources() []schema.GroupVersionResource {
 
 func (c *cluster) versions(resource schema.GroupVersionResource) versions {
 	c.Helper()
-	list, err := c.dynamic.Resource(resource).List(c.Context(), metav1.ListOptions{})
-	c.must(err)
+	list, err := c.Dynamic.Resource(resource).List(c.Context(), metav1.ListOptions{})
+	c.Must(err)
 	all := versions{}
 	for i := range list.Items {
 		all[resource.GroupResource().String()+"/"+list.Items[i].GetName()] = fmt.Sprintf(
@@ -49,8 +49,8 @@ func (c *cluster) createPodGroup(group, name string, minMember int64) {
 // createCustom creates an object as soon as its definition is served.
 func (c *cluster) createCustom(resource schema.GroupVersionResource, namespace string, object map[string]any) {
 	c.Helper()
-	c.eventually("an object of "+resource.GroupResource().String()+" is created", func() error {
-		_, err := c.dynamic.Resource(resource).
+	c.Eventually("an object of "+resource.GroupResource().String()+" is created", func() error {
+		_, err := c.Dynamic.Resource(resource).
 			Namespace(namespace).
 			Create(c.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
 		return err
@@ -77,6 +77,6 @@ func (c *cluster) createCustomResources() {
 			}},
 		},
 	})
-	c.must(err)
+	c.Must(err)
 	c.createCustom(reschedulingv1alpha1.ReschedulingPlans(), "", plan.Object)
 }

@@ -12,6 +12,7 @@ import (
 
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 )
 
 // as is a client that somebody has.
@@ -20,7 +21,7 @@ func (c *cluster) as(user string) dynamic.Interface {
 	config := rest.CopyConfig(c.RESTConfig())
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	client, err := dynamic.NewForConfig(config)
-	c.must(err)
+	c.Must(err)
 	return client
 }
 
@@ -33,19 +34,20 @@ func clusterRole(name string) rbacv1.RoleRef {
 }
 
 func TestAnApproverApprovesAndChangesNothingElse(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
-	c.helm("install", release, chartDir, "--set=image.repository=example.com/muster")
+	c.install("--set=image.repository=example.com/muster")
 	c.createCustomResources()
-	_, err := c.client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	_, err := c.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "approvers"}, Subjects: named("approver"), RoleRef: clusterRole(release + "-approve"),
 	}, metav1.CreateOptions{})
-	c.must(err)
+	c.Must(err)
 	plans := c.as("approver").Resource(reschedulingv1alpha1.ReschedulingPlans())
 	patch := func(text string, subresources ...string) error {
 		_, err := plans.Patch(t.Context(), "p", types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresources...)
 		return err
 	}
-	c.eventually("the approver approves", func() error {
+	c.Eventually("the approver approves", func() error {
 		return patch(`{"metadata": {"annotations": {"rescheduling.muster.dev/approve": "true"}}}`)
 	})
 	if err := patch(`{"spec": {"mode": "Auto"}}`); !apierrors.IsInvalid(err) {
@@ -54,9 +56,9 @@ func TestAnApproverApprovesAndChangesNothingElse(t *testing.T) {
 	if err := patch(`{"status": {"phase": "Succeeded"}}`, "status"); !apierrors.IsForbidden(err) {
 		t.Errorf("the status is changed: error %v", err)
 	}
-	c.must(patch(`{"status": {"phase": "Succeeded"}}`))
+	c.Must(patch(`{"status": {"phase": "Succeeded"}}`))
 	plan, err := plans.Get(t.Context(), "p", metav1.GetOptions{})
-	c.must(err)
+	c.Must(err)
 	if plan.Object["status"] != nil {
 		t.Errorf("the status is changed without its subresource: %v", plan.Object["status"])
 	}
@@ -74,34 +76,31 @@ func TestAnApproverApprovesAndChangesNothingElse(t *testing.T) {
 }
 
 func TestWhoMaySeePodsSeesTheirGroupsAndWhoMayCreateThemCreatesTheirs(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t, "clusterrole-aggregation-controller")
-	c.helm("install", release, chartDir, "--set=image.repository=example.com/muster")
+	c.install("--set=image.repository=example.com/muster")
 	for _, role := range []string{"view", "edit"} {
-		_, err := c.client.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
+		_, err := c.Client.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: named(role), RoleRef: clusterRole(role),
 		}, metav1.CreateOptions{})
-		c.must(err)
+		c.Must(err)
 	}
 	c.createCustomResources()
 	for _, groups := range v1alpha1.Resources() {
 		for _, user := range []string{"view", "edit"} {
-			c.eventually(user+" sees "+groups.Group, func() error {
+			c.Eventually(user+" sees "+groups.Group, func() error {
 				_, err := c.as(user).Resource(groups).Namespace("default").Get(t.Context(), "g", metav1.GetOptions{})
 				return err
 			})
 		}
-		if err := c.as("view").
-			Resource(groups).
-			Namespace("default").
-			Delete(t.Context(), "g", metav1.DeleteOptions{}); !apierrors.IsForbidden(
-			err,
-		) {
+		err := c.as("view").Resource(groups).Namespace("default").Delete(t.Context(), "g", metav1.DeleteOptions{})
+		if !apierrors.IsForbidden(err) {
 			t.Errorf("who may see deletes: error %v", err)
 		}
 		if _, err := c.as("edit").Resource(groups).Namespace("kube-system").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("who may edit in one namespace sees another: error %v", err)
 		}
-		c.must(c.as("edit").Resource(groups).Namespace("default").Delete(t.Context(), "g", metav1.DeleteOptions{}))
+		c.Must(c.as("edit").Resource(groups).Namespace("default").Delete(t.Context(), "g", metav1.DeleteOptions{}))
 	}
 	_, err := c.as("edit").Resource(reschedulingv1alpha1.ReschedulingPlans()).List(t.Context(), metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) {

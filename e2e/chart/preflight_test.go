@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/server/preflight"
 )
 
@@ -18,11 +19,11 @@ func (c *cluster) preflight(config, kubeconfig string, args ...string) (map[stri
 	c.Helper()
 	args = append([]string{"preflight", "--output=json", "--config=" + config, "--kubeconfig=" + kubeconfig}, args...)
 	status := 0
-	out, err := said(c.Context(), nil, programs.muster, args...)
+	out, err := musterSaid(c.T, args...)
 	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		status = exit.ExitCode()
 	} else {
-		c.must(err)
+		c.Must(err)
 	}
 	var report preflight.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
@@ -36,6 +37,7 @@ func (c *cluster) preflight(config, kubeconfig string, args ...string) (map[stri
 }
 
 func TestPreflightTellsWhatAClusterAllows(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	config := configOf(t, render(t, "--values", way("ahead")))
 	want := func(when string, checks map[string]preflight.Check, status, wantStatus int, states map[string]preflight.State) {
@@ -64,11 +66,9 @@ func TestPreflightTellsWhatAClusterAllows(t *testing.T) {
 		"lease of kube-scheduler": preflight.Missing, features: preflight.Unknown,
 	})
 
-	c.helm("install", release, chartDir, "--values", way("ahead"))
-	_, err := c.client.CoreV1().Namespaces().Patch(t.Context(), "default", types.MergePatchType,
-		[]byte(`{"metadata": {"labels": {"muster.dev/ahead": "true"}}}`), metav1.PatchOptions{})
-	c.must(err)
-	c.eventually("the rights of muster's account are there", func() error {
+	c.install("--values", way("ahead"))
+	c.optIn()
+	c.Eventually("the rights of muster's account are there", func() error {
 		checks, status = c.preflight(config, c.kubeconfigOf("muster"))
 		if status != 0 {
 			return errors.New("something is missing")
@@ -90,12 +90,12 @@ func TestPreflightTellsWhatAClusterAllows(t *testing.T) {
 		t.Errorf("%q are opted in, want default", got)
 	}
 
-	_, err = c.client.AdmissionregistrationV1().MutatingAdmissionPolicies().Patch(t.Context(), "muster-ahead", types.JSONPatchType,
+	_, err := c.Client.AdmissionregistrationV1().MutatingAdmissionPolicies().Patch(t.Context(), "muster-ahead", types.JSONPatchType,
 		[]byte(`[{"op": "replace", "path": "/spec/matchConditions/0/expression", "value": "true"}]`), metav1.PatchOptions{})
-	c.must(err)
+	c.Must(err)
 	checks, status = c.preflight(config, c.Kubeconfig())
 	want("once a policy is another one", checks, status, 1, map[string]preflight.State{members: preflight.OK, pods: preflight.Missing})
-	c.must(c.client.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Delete(t.Context(), "muster", metav1.DeleteOptions{}))
+	c.Must(c.Client.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Delete(t.Context(), "muster", metav1.DeleteOptions{}))
 	checks, status = c.preflight(config, c.Kubeconfig())
 	want("once a binding is gone", checks, status, 1, map[string]preflight.State{members: preflight.Missing})
 }

@@ -39,7 +39,7 @@ func TestWhatIsReleasedIsInstalledFromARegistryAndPlacesAPodAndAGang(t *testing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := published.PushCharts(t.Context(), programs.helm, dir, "oci://"+host+"/charts", "--plain-http"); err != nil {
+	if err := published.PushCharts(t.Context(), helmProgram(t), dir, "oci://"+host+"/charts", "--plain-http"); err != nil {
 		t.Fatal(err)
 	}
 	version := versionOfPackage(t, dir)
@@ -48,8 +48,7 @@ func TestWhatIsReleasedIsInstalledFromARegistryAndPlacesAPodAndAGang(t *testing.
 	if want := "@" + digest; !strings.Contains(pulled, want) {
 		t.Errorf("the chart does not install the image %s", want)
 	}
-	runProgramOf(t, pushed)
-	helmTest(t, "oci://"+host+"/charts/muster", "--version="+version, "--plain-http")
+	helmTest(t, programOf(t, pushed), "oci://"+host+"/charts/muster", "--version="+version, "--plain-http")
 }
 
 // versionOfPackage is the version of the chart in a directory.
@@ -62,8 +61,8 @@ func versionOfPackage(t *testing.T, dir string) string {
 	return regexp.MustCompile(`^muster-(.*)\.tgz$`).FindStringSubmatch(filepath.Base(packages[0]))[1]
 }
 
-// runProgramOf has containers run the program of an image, for the rest of the test.
-func runProgramOf(t *testing.T, image string) {
+// programOf is the path of the program of an image.
+func programOf(t *testing.T, image string) string {
 	t.Helper()
 	reference, err := name.ParseReference(image)
 	if err != nil {
@@ -81,7 +80,5 @@ func runProgramOf(t *testing.T, image string) {
 	if err := os.WriteFile(path, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	before := programs.muster
-	programs.muster = path
-	t.Cleanup(func() { programs.muster = before })
+	return path
 }

@@ -27,22 +27,15 @@ const (
 )
 
 func TestTheReadmeHasTheValues(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	var want bytes.Buffer
 	want.WriteString("| value | default | meaning |\n| --- | --- | --- |\n")
-	for _, row := range valuesIn(t, string(text)) {
+	for _, row := range valuesIn(t, textOf(t, chartDir, "values.yaml")) {
 		fmt.Fprintf(&want, "| %s |\n", strings.ReplaceAll(strings.Join(row[:], " | "), "|  |", "| |"))
 	}
 
 	path := filepath.Join(chartDir, "README.md")
-	readme, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, began := strings.Cut(string(readme), tableBegins)
+	before, rest, began := strings.Cut(textOf(t, path), tableBegins)
 	table, after, ended := strings.Cut(rest, tableEnds)
 	if !began || !ended {
 		t.Fatal("the README has no place for the values")

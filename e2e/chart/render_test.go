@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // deployment is one that was rendered.
@@ -20,11 +19,7 @@ func deployment(t *testing.T, objects map[string]*unstructured.Unstructured, nam
 	if object == nil {
 		t.Fatalf("there is no Deployment %s among %v", name, slices.Sorted(maps.Keys(objects)))
 	}
-	var d appsv1.Deployment
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &d); err != nil {
-		t.Fatal(err)
-	}
-	return &d
+	return typed[appsv1.Deployment](t, object)
 }
 
 func containerNames(containers []corev1.Container) (names []string) {
@@ -35,6 +30,7 @@ func containerNames(containers []corev1.Container) (names []string) {
 }
 
 func TestTheSchedulerHasTheClustersVersionWithoutSuffixes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ version, set, want string }{
 		{"v1.36.3", "", "registry.k8s.io/kube-scheduler:v1.36.3"},
 		{"v1.33.4+k3s1", "", "registry.k8s.io/kube-scheduler:v1.33.4"},
@@ -55,6 +51,7 @@ func TestTheSchedulerHasTheClustersVersionWithoutSuffixes(t *testing.T) {
 }
 
 func TestModesDifferInWhereThingsRun(t *testing.T) {
+	t.Parallel()
 	sidecar := render(t, append(needed(), "--set=rescheduler.enabled=true")...)
 	pod := deployment(t, sidecar, release).Spec.Template.Spec
 	got := [][]string{containerNames(pod.InitContainers), containerNames(pod.Containers)}
@@ -84,6 +81,7 @@ func TestModesDifferInWhereThingsRun(t *testing.T) {
 }
 
 func TestASidecarIsReachedOverLoopbackOnly(t *testing.T) {
+	t.Parallel()
 	for values, want := range map[string]string{
 		"sidecar": "listen: 127.0.0.1:8888", "existing-secret": "listen: 127.0.0.1:8888", "external": "listen: :8888",
 	} {
@@ -96,6 +94,7 @@ func TestASidecarIsReachedOverLoopbackOnly(t *testing.T) {
 }
 
 func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *testing.T) {
+	t.Parallel()
 	checksum := func(args ...string) string {
 		return deployment(t, render(t, append(needed(), args...)...), release).Spec.Template.Annotations["checksum/config"]
 	}
@@ -123,6 +122,7 @@ func TestProfilesAreFollowedWithoutARestartUnlessAKubeSchedulerHangsOnThem(t *te
 }
 
 func TestGatesAndManagedPodsAreOffByDefault(t *testing.T) {
+	t.Parallel()
 	for name := range render(t, needed()...) {
 		if strings.HasPrefix(name, "Mutating") {
 			t.Errorf("%s is rendered", name)
@@ -131,6 +131,7 @@ func TestGatesAndManagedPodsAreOffByDefault(t *testing.T) {
 }
 
 func TestNotesSayHowToGoOn(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ says, never string }{
 		"sidecar":       {"Pods choose it by spec.schedulerName: muster.", "extenders:"},
 		"external":      {"extenders:\n   - urlPrefix: http://$IP:8888", "Keep it with"},

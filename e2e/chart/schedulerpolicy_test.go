@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/workload"
 )
 
 // admitted is what admission makes of a pod: its scheduler, its gates, and whether it is managed.
@@ -19,9 +21,9 @@ type admitted struct {
 	Managed          bool
 }
 
-// admit has the API server say what it would make of a pod.
-func (c *cluster) admit(namespace string, pod *corev1.Pod) (admitted, error) {
-	made, err := c.client.CoreV1().Pods(namespace).Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+// wouldBe has the API server say what it would make of a pod.
+func (c *cluster) wouldBe(pod *corev1.Pod) (admitted, error) {
+	made, err := c.Client.CoreV1().Pods(pod.Namespace).Create(c.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		return admitted{}, err
 	}
@@ -34,25 +36,18 @@ func (c *cluster) admit(namespace string, pod *corev1.Pod) (admitted, error) {
 }
 
 func TestPodsOfALabelledNamespaceGoToItsSchedulerWithAllThatIsDoneToItsPods(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
-	c.helm("install", release, chartDir, "--values", way("gates"), "--set=schedulerPolicy=true")
-	for name, scheduler := range map[string]string{"labelled": "batch", "misspelt": "bacht", "plain": ""} {
-		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if scheduler != "" {
-			namespace.Labels = map[string]string{v1alpha1.LabelScheduler: scheduler}
-		}
-		_, err := c.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
-		c.must(err)
-	}
-	pod := func(change func(*corev1.Pod)) *corev1.Pod {
-		made := newPod("a", "app", "1")
-		made.Spec.SchedulerName = ""
-		change(made)
-		return made
+	c.install("--values", way("gates"), "--set=schedulerPolicy=true")
+	c.createNamespace("labelled", map[string]string{v1alpha1.LabelScheduler: "batch"})
+	c.createNamespace("misspelt", map[string]string{v1alpha1.LabelScheduler: "bacht"})
+	c.createNamespace("plain", nil)
+	pod := func(namespace string, change func(*corev1.Pod)) *corev1.Pod {
+		return newPod("a", "app", "1", workload.In(namespace), workload.ScheduledBy(""), change)
 	}
 	unchanged := func(*corev1.Pod) {}
-	c.eventually("the policy is in force", func() error {
-		got, err := c.admit("labelled", pod(unchanged))
+	c.Eventually("the policy is in force", func() error {
+		got, err := c.wouldBe(pod("labelled", unchanged))
 		if err == nil && got.Scheduler != "batch" {
 			err = fmt.Errorf("the scheduler is %s", got.Scheduler)
 		}
@@ -67,14 +62,9 @@ func TestPodsOfALabelledNamespaceGoToItsSchedulerWithAllThatIsDoneToItsPods(t *t
 		{"a pod", "labelled", unchanged, admitted{Scheduler: "batch"}},
 		{"one of a namespace without the label", "plain", unchanged, admitted{Scheduler: byDefault}},
 		{"one of a namespace with a name that no profile has", "misspelt", unchanged, admitted{Scheduler: byDefault}},
+		{"one that names another scheduler", "labelled", workload.ScheduledBy("mine"), admitted{Scheduler: "mine"}},
 		{
-			"one that names another scheduler", "labelled",
-			func(p *corev1.Pod) { p.Spec.SchedulerName = "mine" },
-			admitted{Scheduler: "mine"},
-		},
-		{
-			"a member of a gang", "labelled",
-			func(p *corev1.Pod) { p.Labels = map[string]string{v1alpha1.LabelX: "g"} },
+			"a member of a gang", "labelled", workload.Labelled(v1alpha1.LabelX, "g"),
 			admitted{Scheduler: "batch", Gates: v1alpha1.SchedulingGate, Managed: true},
 		},
 		{
@@ -84,22 +74,12 @@ func TestPodsOfALabelledNamespaceGoToItsSchedulerWithAllThatIsDoneToItsPods(t *t
 			},
 			admitted{Scheduler: byDefault},
 		},
-		{
-			"one of the system", "labelled",
-			func(p *corev1.Pod) { p.Spec.PriorityClassName = "system-cluster-critical" },
-			admitted{Scheduler: byDefault},
-		},
-		{
-			"muster's own", "labelled",
-			func(p *corev1.Pod) { p.Labels = map[string]string{"app.kubernetes.io/name": "muster"} },
-			admitted{Scheduler: byDefault},
-		},
-		{
-			"one that has a node", "labelled", func(p *corev1.Pod) { p.Spec.NodeName = "n" }, admitted{Scheduler: byDefault},
-		},
+		{"one of the system", "labelled", workload.OfPriority("system-cluster-critical"), admitted{Scheduler: byDefault}},
+		{"muster's own", "labelled", workload.Labelled("app.kubernetes.io/name", "muster"), admitted{Scheduler: byDefault}},
+		{"one that has a node", "labelled", workload.On("n"), admitted{Scheduler: byDefault}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := c.admit(test.namespace, pod(test.change))
+			got, err := c.wouldBe(pod(test.namespace, test.change))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,6 +91,7 @@ func TestPodsOfALabelledNamespaceGoToItsSchedulerWithAllThatIsDoneToItsPods(t *t
 }
 
 func TestTheChartsOwnPodsAreNotGivenToASchedulerThatAsksMuster(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"sidecar-full", "external"} {
 		for object, o := range render(t, "--values", way(name), "--set=rescheduler.enabled=true") {
 			if o.GetKind() != "Deployment" {

@@ -2,7 +2,6 @@ package chart
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,12 +21,9 @@ type jsonSchema struct {
 }
 
 func TestTheSchemaHasTheFieldsOfTheConfigurationAndNoOthers(t *testing.T) {
-	text, err := os.ReadFile(chartDir + "/values.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	var root jsonSchema
-	if err := json.Unmarshal(text, &root); err != nil {
+	if err := json.Unmarshal([]byte(textOf(t, chartDir, "values.schema.json")), &root); err != nil {
 		t.Fatal(err)
 	}
 	root.compare(t, "config", root.Properties["config"], reflect.TypeFor[config.Configuration]())

@@ -5,31 +5,33 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 // tlsSecret holds what muster makes itself.
 const tlsSecret = "muster-tls"
 
 func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	values := append(
 		installedValues("external"),
 		"--set=tls.selfManaged.enabled=true,tls.clientAuth=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88",
 	)
-	c.helm(append([]string{"install", release, chartDir}, values...)...)
+	c.install(values...)
 	k := newKubelet(c)
-	pod := k.pod("muster")
-	pod.start(pod.spec.Containers)
+	k.runs("muster")
 
 	first := c.authority()
 	for _, name := range []string{"muster.kube-system.svc", "10.0.0.88", "127.0.0.1"} {
-		c.eventually("it is called by "+name, func() error { return k.calls(first, name) })
+		c.Eventually("it is called by "+name, func() error { return k.calls(first, name) })
 	}
 	if err := k.calls(first, "kubernetes.default.svc"); err == nil {
 		t.Error("the certificate is for other Services as well")
@@ -42,12 +44,11 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 	}
 	c.webhookTrusts(first)
 
-	// Whoever empties the Secret rotates everything.
-	_, err := c.client.CoreV1().
-		Secrets(namespace).
-		Patch(t.Context(), tlsSecret, types.MergePatchType, []byte(`{"data": null}`), metav1.PatchOptions{})
-	c.must(err)
-	c.eventually("there is another authority, whose certificate is served", func() error {
+	// Emptying the Secret rotates everything.
+	secrets := c.Client.CoreV1().Secrets(namespace)
+	_, err := secrets.Patch(t.Context(), tlsSecret, types.MergePatchType, []byte(`{"data": null}`), metav1.PatchOptions{})
+	c.Must(err)
+	c.Eventually("there is another authority, whose certificate is served", func() error {
 		now := c.authority()
 		if now == first || now == "" {
 			return errors.New("there is not")
@@ -61,25 +62,20 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 
 	c.judge("muster", rightsOf(t, render(t, values...), tlsSecret))
 	c.helm("uninstall", release, "--no-hooks") // no kubelet runs the Job of the hook
-	if secrets, err := c.client.CoreV1().
-		Secrets(namespace).
-		List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + tlsSecret}); err != nil ||
-		len(secrets.Items) > 0 {
-		t.Errorf("the Secret outlives muster (%d), error %v", len(secrets.Items), err)
+	if _, err := secrets.Get(t.Context(), tlsSecret, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the Secret outlives muster, error %v", err)
 	}
 }
 
 func TestAKubeSchedulerBesideMusterTrustsTheCertificateThatMusterMakes(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
-	c.helm(append([]string{"install", release, chartDir, "--set=tls.selfManaged.enabled=true"}, installedValues("sidecar")...)...)
+	c.install(append(installedValues("sidecar"), "--set=tls.selfManaged.enabled=true")...)
 	k := newKubelet(c)
-	pod := k.pod("muster")
-	pod.start(pod.spec.InitContainers)
-	pod.start(pod.spec.Containers)
-	s := smoke{cluster: c}
-	s.createNode("tls", "tls", "8")
-	s.create(newPod("over-tls", "tls", "1"))
-	s.awaitBound("over-tls")
+	k.runs("muster")
+	c.createNode("tls", "tls", "8")
+	c.Create(newPod("over-tls", "tls", "1"))
+	c.awaitBound("over-tls")
 	if _, err := get(k.url("http", portVerbs, "/version")); err == nil {
 		t.Error("muster is called over plain http")
 	}
@@ -88,8 +84,8 @@ func TestAKubeSchedulerBesideMusterTrustsTheCertificateThatMusterMakes(t *testin
 // authority is what callers of muster have to trust, in PEM.
 func (c *cluster) authority() string {
 	c.Helper()
-	secret, err := c.client.CoreV1().Secrets(namespace).Get(c.Context(), tlsSecret, metav1.GetOptions{})
-	c.must(err)
+	secret, err := c.Client.CoreV1().Secrets(namespace).Get(c.Context(), tlsSecret, metav1.GetOptions{})
+	c.Must(err)
 	return string(secret.Data["ca.crt"])
 }
 
@@ -100,30 +96,22 @@ func (k *kubelet) calls(authority, name string) error {
 	if !roots.AppendCertsFromPEM([]byte(authority)) {
 		return fmt.Errorf("ca.crt is no PEM: %q", authority)
 	}
-	secret, err := k.client.CoreV1().Secrets(namespace).Get(k.Context(), "muster-kube-scheduler-tls", metav1.GetOptions{})
-	k.must(err)
+	secret, err := k.Client.CoreV1().Secrets(namespace).Get(k.Context(), "muster-kube-scheduler-tls", metav1.GetOptions{})
+	k.Must(err)
 	shown, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return err // it is still to come
 	}
-	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{
-			RootCAs:      roots,
-			ServerName:   name,
-			Certificates: []tls.Certificate{shown},
-			MinVersion:   tls.VersionTLS12,
-		},
-		DisableKeepAlives: true,
-	}}
-	_, err = read(client, k.url("https", portVerbs, "/version"))
+	config := &tls.Config{RootCAs: roots, ServerName: name, Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS12}
+	_, err = read(client(config), k.url("https", portVerbs, "/version"))
 	return err
 }
 
 // webhookTrusts waits until the API server would trust an authority when it asks for gates.
 func (c *cluster) webhookTrusts(authority string) {
 	c.Helper()
-	c.eventually("the webhook has the authority", func() error {
-		configuration, err := c.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.Context(), release, metav1.GetOptions{})
+	c.Eventually("the webhook has the authority", func() error {
+		configuration, err := c.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(c.Context(), release, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

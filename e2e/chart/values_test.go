@@ -12,11 +12,13 @@ import (
 )
 
 func TestEachWayToInstallIsLintedAndRendersAConfigurationThatMusterAccepts(t *testing.T) {
+	t.Parallel()
 	for name, values := range ways(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			helm(t, "lint", "--strict", chartDir, "--values", values)
 			config := configOf(t, render(t, "--values", values))
-			if _, err := said(t.Context(), nil, programs.muster, "config", "validate", config); err != nil {
+			if _, err := musterSaid(t, "config", "validate", config); err != nil {
 				t.Error(err)
 			}
 		})
@@ -27,93 +29,23 @@ func TestEachWayToInstallIsLintedAndRendersAConfigurationThatMusterAccepts(t *te
 func needed() []string { return []string{"--set", "image.repository=example.com/muster"} }
 
 func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
-	tests := []struct {
-		name, says string
-		args       string // "sets" of values, or flags, divided by spaces
-	}{
-		{"a misspelt value", "'repositry' not allowed", "image.repositry=example.com/muster"},
-		{"a misspelt value at the top", "'rescheduller' not allowed", "rescheduller.enabled=true"},
-		{"a misspelt field of the configuration", "'fliter' not allowed", "config.timeouts.fliter=1s"},
-		{"a misspelt field of the rescheduler", "'perNodes' not allowed", "config.rescheduler.budgets.perNodes=1"},
-		{"an address that the chart sets", "'listen' not allowed", "config.rescheduler.listen=:8889"},
-		{"requests from elsewhere, without a right", "'authorize' not allowed", "config.rescheduler.separate.authorize=false"},
-		{"a day that there is not", "/config/rescheduler/budgets/windows/0/days/0", "config.rescheduler.budgets.windows[0].days[0]=Sunday"},
-		{"a misspelt value of the scheduler", "'tagg' not allowed", "scheduler.image.tagg=v1.36.3"},
-		{"an unknown mode", "/scheduler/mode", "scheduler.mode=daemonset"},
-		{"a duration without a unit", "/config/timeouts/bind", "config.timeouts.bind=30"},
-		{"a flag without dashes", "/extraArgs/0", "extraArgs[0]=log-level=debug"},
-		{"a variable without a name", "/extraEnv/0", "extraEnv[0].value=a"},
-		{"more priority than users may give", "/priorityClass/value", "priorityClass.value=2000000000"},
-		{"a misspelt value of monitoring", "'intervall' not allowed", "monitoring.podMonitor.intervall=10s"},
-		{"a missing image", "image.repository is required", "image.repository="},
-		{"a muster that waits for itself", "cannot place muster's own pod", "schedulerName=muster"},
-		{
-			"a second scheduler of default-scheduler's pods", "two kube-schedulers", "config.profiles[0].schedulerName=default-scheduler nodeName=a",
-		},
-		{
-			"nobody placed ahead in mode ahead",
-			"one profile at least needs nodeSelection Ahead",
-			"scheduler.mode=ahead config.profiles[0].schedulerName=a",
-		},
-		{"managed pods whom nobody asks about", "with scheduler.mode ahead none does", "scheduler.mode=ahead managed=true"},
-		{"outages of a muster that nobody asks", "with scheduler.mode ahead none does", "scheduler.mode=ahead ignorable=true"},
-		{"client certificates in mode ahead", "muster listens on loopback", "scheduler.mode=ahead tls.clientAuth=true tls.secretName=a"},
-		{"gates of mode ahead in an old Kubernetes", "set Webhook, and tls.selfManaged.enabled", "scheduler.mode=ahead --kube-version=1.35.4"},
-		{"less than no time on a node that is lost", "/lostNodeSeconds", "lostNodeSeconds=-1"},
-		{"client certificates where nobody can call", "muster listens on loopback", "tls.clientAuth=true tls.secretName=a"},
-		{"client certificates without https", "needs tls.secretName", "tls.clientAuth=true scheduler.mode=external"},
-		{"a misspelt value of the certificate", "'enable' not allowed", "tls.selfManaged.enable=true"},
-		{"certificates of muster and of a secret", "exclude each other", "tls.selfManaged.enabled=true tls.secretName=a"},
-		{
-			"certificates of muster and of cert-manager", "exclude each other",
-			"tls.selfManaged.enabled=true tls.certManager.enabled=true tls.certManager.issuerRef.name=a",
-		},
-		{"an authority that muster overwrites", "muster writes what has signed", "tls.selfManaged.enabled=true tls.caBundle=a"},
-		{
-			"client certificates of nobody", "an empty list lets nobody call",
-			"tls.selfManaged.enabled=true tls.clientAuth=true tls.allowedClientNames=null scheduler.mode=external",
-		},
-		{"a certificate of the API server, which does not call", "webhook.clientCA is about who may ask for gates", "webhook.clientCA=a"},
-		{
-			"names of the API server, which shows no certificate", "webhook.allowedClientNames needs webhook.clientCA",
-			"webhook.allowedClientNames[0]=a",
-		},
-		{"an address of the webhook, which the chart sets", "'webhookListen' not allowed", "config.serving.webhookListen=:1"},
-		{"an action that there is not", "/accountPolicy/actions/0", "accountPolicy.actions[0]=Refuse"},
-		{"actions that exclude each other", "/accountPolicy/actions", "accountPolicy.actions[0]=Deny accountPolicy.actions[1]=Warn"},
-		{
-			"a webhook that nobody reaches", "networkPolicy.apiServers is required",
-			"networkPolicy.enabled=true tls.secretName=a config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook",
-		},
-		{
-			"an authority of callers whom nobody asks", "tls.clientCA needs tls.clientAuth",
-			"tls.clientCA=a tls.secretName=b scheduler.mode=external",
-		},
-		{"two certificates", "exclude each other", "tls.certManager.enabled=true tls.certManager.issuerRef.name=a tls.secretName=b"},
-		{"a certificate of nobody", "issuerRef.name is required", "tls.certManager.enabled=true"},
-		{"metrics that are scraped twice", "exclude each other", "monitoring.podMonitor.enabled=true monitoring.serviceMonitor.enabled=true"},
-		{"a network policy that shuts everybody out", "networkPolicy.callers is required", "networkPolicy.enabled=true scheduler.mode=external"},
-		{"gates by a webhook without https", "needs tls.secretName", "config.gangs.gates=UntilMembers config.gangs.gatedBy=Webhook"},
-		{"gates by a policy in an old Kubernetes", "needs Kubernetes 1.36", "config.gangs.gates=UntilMembers --kube-version=1.35.4"},
-		{"managed pods in an old Kubernetes", "needs Kubernetes 1.36", "managed=true --kube-version=1.35.4"},
-		{"names of schedulers in an old Kubernetes", "needs Kubernetes 1.36", "schedulerPolicy=true --kube-version=1.35.4"},
-		{
-			"names of schedulers where there is only the default one", "none of config.profiles has a schedulerName of its own",
-			"schedulerPolicy=true scheduler.mode=ahead",
-		},
-		{"an old Kubernetes", "incompatible with Kubernetes", "--kube-version=1.29.9"},
+	t.Parallel()
+	var tests []struct{ Name, Says, Args string }
+	if err := yaml.UnmarshalStrict([]byte(textOf(t, "testdata", "wrong-values.yaml")), &tests); err != nil {
+		t.Fatal(err)
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.Name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"template", release, chartDir}, needed()...)
-			for arg := range strings.FieldsSeq(test.args) {
+			for arg := range strings.FieldsSeq(test.Args) {
 				if !strings.HasPrefix(arg, "--") {
 					arg = "--set=" + arg
 				}
 				args = append(args, arg)
 			}
-			if out, err := said(t.Context(), nil, programs.helm, args...); err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("error %v, want that it says %q; rendered:\n%s", err, test.says, out)
+			if out, err := said(t.Context(), helmProgram(t), args...); err == nil || !strings.Contains(err.Error(), test.Says) {
+				t.Errorf("error %v, want that it says %q; rendered:\n%s", err, test.Says, out)
 			}
 		})
 	}
@@ -122,21 +54,14 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 // setByTheChart are the fields of the configuration that values cannot set.
 func setByTheChart() []string {
 	return []string{
-		"config.apiVersion",
-		"config.kind",
-		"config.leaderElection",
-		"config.logging",
-		"config.serving.listen",
-		"config.serving.healthListen",
-		"config.serving.webhookListen",
-		"config.serving.tls",
-		"config.clientConnection.kubeconfig",
-		"config.rescheduler.listen",
+		"config.apiVersion", "config.kind", "config.leaderElection", "config.logging", "config.serving.listen", "config.serving.healthListen",
+		"config.serving.webhookListen", "config.serving.tls", "config.clientConnection.kubeconfig", "config.rescheduler.listen",
 	}
 }
 
 func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
-	text, err := said(t.Context(), nil, programs.muster, "config", "default")
+	t.Parallel()
+	text, err := musterSaid(t, "config", "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +81,13 @@ func TestValuesCanSetEveryFieldOfTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(path, values, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := said(
-		t.Context(), nil, programs.muster, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...)),
-	); err != nil {
+	if _, err := musterSaid(t, "config", "validate", configOf(t, render(t, append(needed(), "--values", path)...))); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
+	t.Parallel()
 	const account, rescheduler = "system:serviceaccount:kube-system:muster", "system:serviceaccount:kube-system:muster-rescheduler"
 	for name, test := range map[string]struct {
 		values   []string
@@ -186,6 +110,7 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rendered := render(t, test.values...)
 			policies := map[string]bool{}
 			for name := range rendered {
@@ -198,7 +123,7 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 				if args[0] != "account-policy" {
 					args = append(args, "--config="+configOf(t, rendered))
 				}
-				text, err := said(t.Context(), nil, programs.muster, args...)
+				text, err := musterSaid(t, args...)
 				if err != nil {
 					t.Fatal(err)
 				}

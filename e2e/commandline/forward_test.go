@@ -37,7 +37,7 @@ func newCluster(t *testing.T) *cluster {
 		PodPorts:       map[int]string{8887: debug, 8889: rescheduler},
 		APIServerFlags: []string{"--kubelet-preferred-address-types=InternalIP"},
 	}})}
-	l.muster = l.Binary()
+	l.muster = lab.Program(l.T)
 	l.Must(l.StartKWOK(t.Context()))
 	l.Create(workload.NewNode("a", "4"))
 	l.Reschedule(l.Muster(muster.Options{Debug: debug}), muster.Options{}, rescheduler)

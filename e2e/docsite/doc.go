@@ -5,5 +5,6 @@
 // to copies, and those to anything else to the source on the web. The site needs no server but one of files, and loads
 // nothing from elsewhere.
 //
-// [Check] reads what was built, and finds links, anchors and pictures that lead nowhere. It knows nothing of Markdown.
+// A link that leads to no file is an error, and so is a page that no link leads to. [Check] reads what was built, and finds
+// links, anchors and pictures that lead nowhere. It knows nothing of Markdown.
 package docsite

@@ -23,6 +23,7 @@ type page struct {
 	body     string   // in HTML, with links for the site
 	source   string   // where the Markdown is on the web
 	pictures []string // files that it shows
+	links    []string // files of the pages that it leads to
 }
 
 // read reads a page and rewrites its links for the site. Each link that leads nowhere is an error.
@@ -90,6 +91,7 @@ func (s Site) rewrite(p *page, destination []byte) ([]byte, error) {
 	case ext != ".md":
 		return []byte(s.onTheWeb(target, "blob")), nil
 	}
+	p.links = append(p.links, target)
 	to := relative(address(p.name), address(target))
 	if anchored {
 		to += "#" + fragment

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +42,7 @@ func (s Site) Build(dir string) error {
 	if err != nil {
 		return err
 	}
-	pictures := map[string]bool{}
+	pages, pictures := map[string]*page{}, map[string]bool{}
 	var problems []error
 	for _, name := range names {
 		p, err := s.read(name)
@@ -48,6 +50,7 @@ func (s Site) Build(dir string) error {
 			problems = append(problems, err)
 			continue
 		}
+		pages[name] = p
 		for _, picture := range p.pictures {
 			pictures[picture] = true
 		}
@@ -68,7 +71,29 @@ func (s Site) Build(dir string) error {
 			return err
 		}
 	}
+	if len(problems) == 0 {
+		problems = lost(pages)
+	}
 	return errors.Join(problems...)
+}
+
+// lost tells which pages no way of links leads to from the front.
+func lost(pages map[string]*page) (problems []error) {
+	found := map[string]bool{front: true}
+	for queue := []string{front}; len(queue) > 0; queue = queue[1:] {
+		for _, target := range pages[queue[0]].links {
+			if !found[target] {
+				found[target] = true
+				queue = append(queue, target)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		if !found[name] {
+			problems = append(problems, fmt.Errorf("no way leads from %s to %s", front, name))
+		}
+	}
+	return problems
 }
 
 // pages are all Markdown files but those of hidden directories and of what is built.

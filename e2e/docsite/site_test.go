@@ -19,7 +19,8 @@ func files(contents map[string]string) fs.FS {
 	return all
 }
 
-func TestTheSiteOfThisRepositoryHasNoLinkThatLeadsNowhere(t *testing.T) {
+func TestTheSiteOfThisRepositoryHasNoLinkThatLeadsNowhereAndEveryPageIsFound(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	site := Site{Repository: os.DirFS("../.."), Source: "https://example.com/source", Branch: "main"}
 	if err := site.Build(dir); err != nil {
@@ -34,6 +35,7 @@ func TestTheSiteOfThisRepositoryHasNoLinkThatLeadsNowhere(t *testing.T) {
 const table = "| first steps | |\n| --- | --- |\n| [Install](install.md) | how to |\n"
 
 func TestLinksAreRewrittenForTheSite(t *testing.T) {
+	t.Parallel()
 	site := Site{Source: "https://example.com/source", Branch: "main", Repository: files(map[string]string{
 		"README.md":      "# muster\n[docs](docs/README.md) [a heading](docs/install.md#how-to-do-it-1) [code](cmd) ![a](docs/a.png)\n",
 		"docs/README.md": table,
@@ -76,6 +78,7 @@ func TestLinksAreRewrittenForTheSite(t *testing.T) {
 }
 
 func TestAPageThatLeadsNowhereIsNotBuilt(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, readme, want string }{
 		{"a page", "[x](gone.md)", `README.md: the link to "gone.md": open gone.md: file does not exist`},
 		{"a file of the source", "[x](cmd/gone.go)", `README.md: the link to "cmd/gone.go": open cmd/gone.go: file does not exist`},
@@ -90,7 +93,18 @@ func TestAPageThatLeadsNowhereIsNotBuilt(t *testing.T) {
 	}
 }
 
+func TestAPageThatNoLinkLeadsToIsToldOf(t *testing.T) {
+	t.Parallel()
+	site := Site{Repository: files(map[string]string{
+		"README.md": "[docs](docs/README.md)", "docs/README.md": table, "docs/install.md": "", "docs/lost.md": "[install](install.md)",
+	})}
+	if err := site.Build(t.TempDir()); err == nil || err.Error() != "no way leads from README.md to docs/lost.md" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestWithoutATableThereIsNoNavigation(t *testing.T) {
+	t.Parallel()
 	for _, contents := range []string{"no table", "| a | |\n| --- | --- |\n| no link | x |\n"} {
 		site := Site{Repository: files(map[string]string{"README.md": "", "docs/README.md": contents})}
 		if err := site.Build(t.TempDir()); err == nil {
@@ -100,6 +114,7 @@ func TestWithoutATableThereIsNoNavigation(t *testing.T) {
 }
 
 func TestTheCheckFindsWhatLeadsNowhere(t *testing.T) {
+	t.Parallel()
 	site := files(map[string]string{
 		"index.html": `<p id="here"><a href="#here"></a><a href="sub/a.html#there"></a><a href="https://example.com/gone"></a><img src="a.png">
 <a href="gone.html"></a><a href="#gone"></a><a href="sub/a.html#gone"></a><img src="gone.png"><a href="a.png#x"></a>

@@ -26,7 +26,7 @@ func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "muster.yaml")
 			text := "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + test.config
 			c.Must(os.WriteFile(file, []byte(text), 0o600))
-			cmd := exec.CommandContext(t.Context(), c.Binary(), "serve", "--config="+file, "--kubeconfig="+c.Kubeconfig())
+			cmd := exec.CommandContext(t.Context(), lab.Program(c.T), "serve", "--config="+file, "--kubeconfig="+c.Kubeconfig())
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			var exit *exec.ExitError

@@ -63,7 +63,7 @@ func (c *cluster) wantGates(file, optedIn string) {
 // test ends.
 func (c *cluster) applyGatePolicy(s *server) {
 	c.Helper()
-	c.Must(muster.CreateGatePolicy(c.Context(), c.Client, c.Binary(), s.Config()))
+	c.Must(muster.CreateGatePolicy(c.Context(), c.Client, lab.Program(c.T), s.Config()))
 }
 
 func TestThePolicyGatesWhomTheWebhookGates(t *testing.T) {

@@ -185,9 +185,11 @@ func askedFor(pod *corev1.Pod) []any {
 // applyManagedPolicy has the API server make pods managed, by what muster prints.
 func (c *cluster) applyManagedPolicy(s *server) {
 	c.Helper()
-	printed, err := exec.CommandContext(c.Context(), c.Binary(), "managed-policy", "--config="+s.Config()).Output()
+	printed, err := exec.CommandContext(c.Context(), lab.Program(c.T), "managed-policy", "--config="+s.Config()).Output()
 	c.Must(err)
-	cmd := exec.CommandContext(c.Context(), c.Kubectl(), "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "-f", "-")
+	kubectl, err := c.Kubectl(c.Context())
+	c.Must(err)
+	cmd := exec.CommandContext(c.Context(), kubectl, "--kubeconfig="+c.Kubeconfig(), "apply", "--server-side", "-f", "-")
 	cmd.Stdin = bytes.NewReader(printed)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		c.Fatalf("kubectl apply: %v: %s", err, said)

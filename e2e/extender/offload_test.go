@@ -26,7 +26,7 @@ const stock = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerCo
 
 func TestOffloadTurnsOffWhatMusterRunsAndNothingElse(t *testing.T) {
 	c := newCluster(t)
-	printed, err := muster.SchedulerConfig(t.Context(), c.Binary(), "http://127.0.0.1:8888", "--offload")
+	printed, err := muster.SchedulerConfig(t.Context(), lab.Program(c.T), "http://127.0.0.1:8888", "--offload")
 	c.Must(err)
 	ours := &config.Default().Profiles[0]
 	ours.Offload = true

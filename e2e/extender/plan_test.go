@@ -55,7 +55,7 @@ type printedPlan struct {
 func (c *cluster) planNow(flags ...string) (status int, plan printedPlan) {
 	c.Helper()
 	args := append([]string{"plan", "--kubeconfig=" + c.Kubeconfig(), "--output=json"}, flags...)
-	cmd := exec.CommandContext(c.Context(), c.Binary(), args...)
+	cmd := exec.CommandContext(c.Context(), lab.Program(c.T), args...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		status, err = exit.ExitCode(), nil

@@ -46,6 +46,7 @@ func source(imports ...string) string {
 }
 
 func TestImportsAgainstTheTableAreFound(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{
 		page:                  design,
 		"cmd/app/main.go":     source("top", "middle", "low", "api/v1"),
@@ -79,6 +80,7 @@ func TestImportsAgainstTheTableAreFound(t *testing.T) {
 }
 
 func TestTheTableSaysWhatCommentsOfPackagesSay(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{
 		page:            design,
 		"top/doc.go":    "// Package top answers calls: of everybody. More of it.\npackage top\n",
@@ -110,6 +112,7 @@ func TestTheTableSaysWhatCommentsOfPackagesSay(t *testing.T) {
 }
 
 func TestTypesLinesAndVersionsAreCounted(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{
 		page: design,
 		"server/extender/extender.go": source("api/config/v1alpha2") + `
@@ -142,6 +145,7 @@ func (g *generic[T]) m() {}
 }
 
 func TestAPageWithoutAProperTableIsAnError(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"no table":             "# The design\n",
 		"two packages in one":  heading + "| `a`, `b` | | nothing of ours |\n",
@@ -158,6 +162,7 @@ func TestAPageWithoutAProperTableIsAnError(t *testing.T) {
 
 // The table of this repository holds for its packages.
 func TestNoPackageImportsSideways(t *testing.T) {
+	t.Parallel()
 	report, err := Measure(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -168,6 +173,7 @@ func TestNoPackageImportsSideways(t *testing.T) {
 }
 
 func TestTheTableOfThisRepositoryIsUpToDate(t *testing.T) {
+	t.Parallel()
 	is, should, err := Described(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -150,7 +150,7 @@ func (l *Lab) Muster(o muster.Options) *muster.Server {
 // Launch is Muster without waiting.
 func (l *Lab) Launch(o muster.Options) *muster.Server {
 	l.Helper()
-	o.ControlPlane, o.Binary = l.ControlPlane, cmp.Or(o.Binary, l.Binary())
+	o.ControlPlane, o.Binary = l.ControlPlane, cmp.Or(o.Binary, Program(l.T))
 	o.Name = l.plane.number(cmp.Or(o.Name, "muster"))
 	server, err := muster.Launch(l.Context(), o)
 	l.Must(err)
@@ -167,14 +167,6 @@ func (l *Lab) Launch(o muster.Options) *muster.Server {
 		}
 	})
 	return server
-}
-
-// Binary is the path of the muster of this checkout.
-func (l *Lab) Binary() string {
-	l.Helper()
-	path, err := planes.musterBinary()
-	l.Must(err)
-	return path
 }
 
 // MusterWithScheduler runs a muster and a stock kube-scheduler that calls it.

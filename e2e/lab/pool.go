@@ -31,7 +31,10 @@ const spare = 3
 var planes pool
 
 // Main runs the tests of a package, then stops the control planes that they took.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is [Main] for a package that has more to do before its process ends: it returns the exit status.
+func Run(m *testing.M) int {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	go func() {
@@ -47,7 +50,7 @@ func Main(m *testing.M) {
 	}
 	code := m.Run()
 	planes.stop()
-	os.Exit(code)
+	return code
 }
 
 // pool keeps the control planes that no test has, the one given back last at the end.
@@ -55,9 +58,6 @@ type pool struct {
 	mu    sync.Mutex
 	idle  []*plane
 	taken map[*plane]bool
-
-	building sync.Mutex
-	binaries string // the directory of muster's binary, "" until it is built
 }
 
 // plane is a control plane of a pool.
@@ -156,26 +156,6 @@ func (p *pool) stop() {
 		taken.discard()
 	}
 	p.idle, p.taken = nil, nil
-	_ = os.RemoveAll(p.binaries)
-}
-
-// musterBinary builds muster once and returns its path.
-func (p *pool) musterBinary() (string, error) {
-	p.building.Lock()
-	defer p.building.Unlock()
-	if p.binaries != "" {
-		return binaries.Set{Dir: p.binaries}.Path("muster"), nil
-	}
-	dir, err := os.MkdirTemp("", "muster-e2e-")
-	if err != nil {
-		return "", err
-	}
-	path, err := binaries.BuildMuster(context.Background(), dir, os.Stderr)
-	if err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	p.binaries = dir
-	return path, nil
 }
 
 // key is the same for options that make the same control plane.
@@ -193,13 +173,8 @@ func start(ctx context.Context, o Options) (_ *plane, err error) {
 	if o.Progress == nil {
 		o.Progress = os.Stderr
 	}
-	// A service account comes from a controller that nobody needs afterwards.
-	o.Controllers = append(controlplane.PodCreation(), o.Controllers...)
 	if p.ControlPlane, err = controlplane.Start(ctx, o.Options); err != nil {
 		return nil, err
-	}
-	if len(p.options.Controllers) == 0 {
-		p.StopControllerManager()
 	}
 	if err := p.furnish(ctx); err != nil {
 		p.discard()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestADocumentIsWhereAReaderFindsIt(t *testing.T) {
+	t.Parallel()
 	const fence = "```"
 	repository := fstest.MapFS{
 		"docs/a.md": {Data: []byte("# A\n" + fence + "yaml\napiVersion: v1\nkind: A\n---\nx: 1\n" + fence + "\n" +
@@ -44,6 +45,7 @@ func TestADocumentIsWhereAReaderFindsIt(t *testing.T) {
 }
 
 func TestADocumentThatIsNoYAMLIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"a: 1\na: 2\n", "a: [\n"} {
 		repository := fstest.MapFS{"a.md": {Data: []byte("```yaml\n" + text + "```\n")}}
 		if _, err := Documents(repository, "a.md"); err == nil {
@@ -53,6 +55,7 @@ func TestADocumentThatIsNoYAMLIsRefused(t *testing.T) {
 }
 
 func TestPagesNameTheVersionsThatTheyAreHeldAgainst(t *testing.T) {
+	t.Parallel()
 	pins, err := os.ReadFile("definitions/go.mod")
 	if err != nil {
 		t.Fatal(err)

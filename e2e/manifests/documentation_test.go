@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/lab"
 )
 
 // pages are what readers copy YAML from.
@@ -97,11 +98,11 @@ func TestEachManifestOfTheDocumentationIsTakenByWhomItIsFor(t *testing.T) {
 	for _, reader := range slices.Sorted(maps.Keys(read)) {
 		t.Logf("%d were read by %s", read[reader], reader)
 	}
+	t.Run("one that is wrong is not taken", r.takeNothingThatIsWrong)
 }
 
-// What is wrong is noticed by each of the readers.
-func TestAManifestThatIsWrongIsNotTaken(t *testing.T) {
-	r := newReaders(t)
+// takeNothingThatIsWrong notices what is wrong, in the place of each of the readers.
+func (r *readers) takeNothingThatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown kind", "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n", `no matches for kind "Unknown"`},
 		{"a version that is not served", "apiVersion: ray.io/v2\nkind: RayCluster\nmetadata: {name: a}\n", `no matches for kind "RayCluster"`},
@@ -144,15 +145,14 @@ type readers struct {
 
 func newReaders(t *testing.T) *readers {
 	t.Helper()
-	r := &readers{cluster: newCluster(t)}
+	r := &readers{cluster: newCluster(t), muster: lab.Program(t)}
 	var err error
-	r.muster, err = binaries.BuildMuster(t.Context(), t.Output())
-	r.must(err)
 	r.helm, err = binaries.EnsureExtra(t.Context(), binaries.Helm, t.Output())
-	r.must(err)
+	r.Must(err)
 	repository, err := binaries.RepositoryDir(t.Context())
-	r.must(err)
+	r.Must(err)
 	r.chart = filepath.Join(repository, "charts", "muster")
+	r.define()
 	mapper := r.served()
 	r.apply = func(object *unstructured.Unstructured) error { return r.create(mapper, object, metav1.DryRunAll) }
 	return r

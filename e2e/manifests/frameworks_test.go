@@ -13,15 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/workload"
 )
 
 // What a framework's controller makes of the documentation's manifest, up to the Jobs, StatefulSets or pods, is made here;
 // the rest is Kubernetes' own. Each gang has room all the while, and nothing of it may be bound before it is whole.
 
 func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	jobSet := c.object("docs/beside/jobset.md", "JobSet", "train")
-	c.createNode("a", "16")
+	c.Create(workload.NewNode("a", "16"))
 	s := c.serve("muster")
 
 	create := map[string]func(){}
@@ -45,8 +48,8 @@ func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 					set: jobSet.GetName(), "jobset.sigs.k8s.io/replicatedjob-name": replicated.Name,
 					"jobset.sigs.k8s.io/job-index": strconv.Itoa(i),
 				})
-				_, err := c.client.BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{})
-				c.must(err)
+				_, err := c.Client.BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{})
+				c.Must(err)
 			}
 		}
 	}
@@ -54,7 +57,7 @@ func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 	create["workers"]()
 	c.awaitTried(selector, pods-1)
 	gangs, err := s.Gangs(t.Context())
-	c.must(err)
+	c.Must(err)
 	if g := gangs["default/train"]; g.MinMember != pods || g.Pending != pods-1 {
 		t.Errorf("the gang is %+v, of %d pods", g, pods)
 	}
@@ -63,17 +66,18 @@ func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 }
 
 func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing.T) {
+	lab.Long(t)
 	const page = "docs/beside/leaderworkerset.md"
 	c := newCluster(t)
 	mapper := c.served()
-	c.must(c.create(mapper, c.object(page, "MutatingAdmissionPolicy", "leaderworkerset-gangs")))
-	c.must(c.create(mapper, c.object(page, "MutatingAdmissionPolicyBinding", "leaderworkerset-gangs")))
+	c.Must(c.create(mapper, c.object(page, "MutatingAdmissionPolicy", "leaderworkerset-gangs")))
+	c.Must(c.create(mapper, c.object(page, "MutatingAdmissionPolicyBinding", "leaderworkerset-gangs")))
 	set := c.object(page, "LeaderWorkerSet", "serve")
 	replicas := int(field[int32](c, set, "spec", "replicas"))
 	size := field[int32](c, set, "spec", "leaderWorkerTemplate", "size")
 	template := field[corev1.PodTemplateSpec](c, set, "spec", "leaderWorkerTemplate", "workerTemplate")
 	cpu := template.Spec.Containers[0].Resources.Requests.Cpu()
-	c.createNode("a", strconv.Itoa(int(size)*int(cpu.Value())+1)) // room for one replica, and not for a second one
+	c.Create(workload.NewNode("a", strconv.Itoa(int(size)*int(cpu.Value())+1))) // room for one replica, and not for a second one
 	s := c.serve("muster")
 	c.awaitPolicy(template)
 
@@ -85,14 +89,14 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 		if first == 0 {
 			template.Labels[prefix+"worker-index"] = "0"
 		}
-		_, err := c.client.AppsV1().StatefulSets(metav1.NamespaceDefault).Create(t.Context(), &appsv1.StatefulSet{
+		_, err := c.Client.AppsV1().StatefulSets(metav1.NamespaceDefault).Create(t.Context(), &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: appsv1.StatefulSetSpec{
 				Replicas: &pods, Ordinals: &appsv1.StatefulSetOrdinals{Start: first}, PodManagementPolicy: appsv1.ParallelPodManagement,
 				ServiceName: set.GetName(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: *template,
 			},
 		}, metav1.CreateOptions{})
-		c.must(err)
+		c.Must(err)
 	}
 	ofSize := func(more ...string) map[string]string {
 		annotations := map[string]string{prefix + "size": strconv.Itoa(int(size))}
@@ -113,7 +117,7 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 	all := prefix + "name=" + set.GetName()
 	c.awaitBound(all, int(size))
 	gangs, err := s.Gangs(t.Context())
-	c.must(err)
+	c.Must(err)
 	bound := 0
 	for i := range replicas {
 		g := gangs[fmt.Sprintf("default/%s-%d", set.GetName(), i)]
@@ -125,7 +129,7 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 	if bound != int(size) {
 		t.Errorf("%d pods are bound: %+v", bound, gangs)
 	}
-	c.createNode("b", "16")
+	c.Create(workload.NewNode("b", "16"))
 	c.awaitBound(all, replicas*int(size))
 }
 
@@ -139,8 +143,8 @@ func (c *cluster) awaitPolicy(template corev1.PodTemplateSpec) {
 		},
 		Spec: template.Spec,
 	}
-	c.eventually("the policy marks pods", func() error {
-		pod, err := c.client.CoreV1().Pods(metav1.NamespaceDefault).
+	c.Eventually("the policy marks pods", func() error {
+		pod, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).
 			Create(c.Context(), trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err == nil && pod.Labels[v1alpha1.LabelMuster] == "" {
 			err = fmt.Errorf("labels %v", pod.Labels)
@@ -150,6 +154,7 @@ func (c *cluster) awaitPolicy(template corev1.PodTemplateSpec) {
 }
 
 func TestTheRayClusterOfTheDocumentationStartsWhole(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t)
 	ray := c.object("docs/beside/kuberay.md", "RayCluster", "sweep")
 	if _, enabled := ray.GetLabels()["ray.io/gang-scheduling-enabled"]; !enabled {
@@ -167,10 +172,10 @@ func TestTheRayClusterOfTheDocumentationStartsWhole(t *testing.T) {
 		pods += group.Replicas
 	}
 	const scheduler = "scheduler-plugins-scheduler" // the name that KubeRay writes
-	c.createNode("a", "16")
+	c.Create(workload.NewNode("a", "16"))
 	c.serve("muster", scheduler)
 
-	c.must(c.create(c.served(), &unstructured.Unstructured{Object: map[string]any{
+	c.Must(c.create(c.served(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind, "metadata": map[string]any{"name": ray.GetName()},
 		"spec": map[string]any{"minMember": int64(pods), "minResources": map[string]any{"cpu": "5", "memory": "10Gi"}},
 	}}))
@@ -183,8 +188,8 @@ func TestTheRayClusterOfTheDocumentationStartsWhole(t *testing.T) {
 			Spec: template.Spec,
 		}
 		pod.Spec.SchedulerName = scheduler
-		_, err := c.client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), pod, metav1.CreateOptions{})
-		c.must(err)
+		_, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), pod, metav1.CreateOptions{})
+		c.Must(err)
 	}
 	selector := "ray.io/cluster=" + ray.GetName()
 	for _, group := range groups {

@@ -7,38 +7,25 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/await"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/process"
 )
-
-// dump is a cluster of one node with one pod.
-const dump = `{"apiVersion": "v1", "kind": "List", "items": [
-	{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "secret-node"},
-		"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
-]}`
 
 // served is a muster that answers from a dump: the hosts of its verbs and of its pages.
 type served struct{ verbs, debug string }
 
+// serve serves a dump of testdata, by its name.
 func serve(t *testing.T, dump string) served {
 	t.Helper()
-	dir := t.TempDir()
-	path, err := binaries.BuildMuster(t.Context(), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot := filepath.Join(dir, "dump.json")
-	if err := os.WriteFile(snapshot, []byte(dump), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	var s served
 	for _, address := range []*string{&s.verbs, &s.debug} {
 		port, err := process.FreePort()
@@ -49,15 +36,15 @@ func serve(t *testing.T, dump string) served {
 	}
 	running, err := process.Start(process.Spec{
 		Name: "muster",
-		Path: path,
-		Log:  filepath.Join(dir, "muster.log"),
-		Args: []string{"serve", "--snapshot=" + snapshot, "--listen=" + s.verbs, "--debug-listen=" + s.debug},
+		Path: lab.Program(t),
+		Log:  filepath.Join(t.TempDir(), "muster.log"),
+		Args: []string{"serve", "--snapshot=testdata/" + dump + ".json", "--listen=" + s.verbs, "--debug-listen=" + s.debug},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { running.Stop(patience) })
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(func() { running.Stop(10 * time.Second) })
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := running.Await(ctx, func(context.Context) error {
 		response, err := http.Get("http://" + s.verbs + "/readyz")
@@ -104,9 +91,10 @@ document.forms[0].submit();
 </script>`
 
 func TestAPageOfAnotherSiteGetsNothingOfMuster(t *testing.T) {
+	t.Parallel()
 	// The name is rebound to this machine, as its owner can have any DNS do.
 	b := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
-	s := serve(t, dump)
+	s := serve(t, "node")
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, evil, s.verbs, s.debug)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -20,7 +19,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"muster.dev/muster/e2e/await"
 )
 
 // browser is a tab of a Chromium, and what it complained of and asked for.
@@ -33,19 +33,25 @@ type browser struct {
 	hosts      map[string]bool
 }
 
+// chromium is the path of one. A test that finds none is skipped.
+func chromium(t *testing.T) string {
+	t.Helper()
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("there is no Chromium: apt-get install chromium, or name one with CHROMIUM=path")
+	return ""
+}
+
 // newBrowser starts a Chromium that ends with the test, or skips it.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
-	path := os.Getenv("CHROMIUM")
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); path == "" && err == nil {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("there is no Chromium: apt-get install chromium, or name one with CHROMIUM=path")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 1400))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.WindowSize(1280, 1400))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -98,16 +104,28 @@ func eval[T any](b *browser, expression string) T {
 	return value
 }
 
+// script is one of testdata, by its name.
+func (b *browser) script(name string) string {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name+".js"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
 // eventually waits until an expression of JavaScript is true.
 func (b *browser) eventually(what, expression string) {
 	b.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(b.ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (holds bool, err error) {
-		holds, last = chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
-		return holds, nil
+	err := await.Until(b.ctx, what, func(ctx context.Context) error {
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		if err == nil && !holds {
+			err = errors.New("it is not so")
+		}
+		return err
 	})
 	if err != nil {
-		b.Fatalf("%s: %v: %v; the page says:\n%s", what, err, last, eval[string](b, `document.body.innerText`))
+		b.Fatalf("%v; the page says:\n%s", err, eval[string](b, `document.body.innerText`))
 	}
 }
 

@@ -16,61 +16,45 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/proxy"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
-
-// patience is a limit for what takes a second or two on an idle machine.
-const patience = time.Minute
 
 const (
 	namespace = "default"
 	gpu       = "nvidia.com/gpu"
 )
 
-// lab is a cluster of 12 nodes in two zones, the first four with GPUs, with pods of one controller, a gang that waits and a
-// plan that nobody carries out.
-type lab struct {
-	*testing.T
-	*controlplane.ControlPlane
-	client  kubernetes.Interface
-	dynamic dynamic.Interface
-	server  *muster.Server
+func TestMain(m *testing.M) { lab.Main(m) }
+
+// cluster has 12 nodes in two zones, the first four with GPUs, pods of one controller, a gang that waits and a plan that nobody
+// carries out.
+type cluster struct {
+	*lab.Lab
+	server *muster.Server
 }
 
-func newLab(t *testing.T) *lab {
+func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	l := &lab{T: t, ControlPlane: controlplane.ForTest(t, controlplane.Options{})}
-	ctx := t.Context()
-	var err error
-	l.client, err = kubernetes.NewForConfig(l.RESTConfig())
-	l.must(err)
-	l.dynamic, err = dynamic.NewForConfig(l.RESTConfig())
-	l.must(err)
-	l.must(muster.CreateCRDs(ctx, l.dynamic))
-	l.must(l.StartKWOK(ctx))
+	l := &cluster{Lab: lab.Take(t, lab.Options{
+		CRDs: true, Options: controlplane.Options{Controllers: []string{"serviceaccount-controller"}},
+	})}
+	l.Must(l.StartKWOK(t.Context()))
 	for i := range 12 {
-		l.createNode(fmt.Sprintf("worker-%d", i+1), func(node *corev1.Node) {
-			node.Labels = map[string]string{corev1.LabelTopologyZone: string("ab"[i%2])}
+		l.Create(workload.NewNode(fmt.Sprintf("worker-%d", i+1), "4", func(node *corev1.Node) {
+			node.Labels[corev1.LabelTopologyZone] = string("ab"[i%2])
 			if i < 4 {
 				node.Status.Allocatable[gpu] = resource.MustParse("8")
 			}
-		})
+		}))
 	}
-	l.server, err = muster.Start(
-		ctx, muster.Options{ControlPlane: l.ControlPlane, Progress: t.Output(), Load: map[string]any{"source": "NodeMetric"}},
-	)
-	l.must(err)
-	t.Cleanup(l.server.Stop)
-	config, err := l.server.SchedulerConfig(ctx)
-	l.must(err)
-	l.must(l.StartScheduler(ctx, controlplane.SchedulerOptions{Config: config}))
+	l.server = l.MusterWithScheduler(muster.Options{Load: map[string]any{"source": "NodeMetric"}})
 	for i := range 16 {
 		l.createPod(fmt.Sprintf("web-%d", i), "1500m", func(pod *corev1.Pod) {
 			pod.OwnerReferences = []metav1.OwnerReference{
@@ -79,52 +63,28 @@ func newLab(t *testing.T) *lab {
 		})
 	}
 	for i := range 3 {
-		l.createPod(fmt.Sprintf("trainer-%d", i), "1", func(pod *corev1.Pod) {
-			pod.Labels = map[string]string{v1alpha1.LabelMuster: "training"}
-			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "5"}
-		})
+		l.createPod(fmt.Sprintf("trainer-%d", i), "1", workload.Labelled(v1alpha1.LabelMuster, "training"),
+			workload.Annotated(v1alpha1.AnnotationMinMember, "5"))
 	}
 	l.createPlan("makeroom-1", reschedulingv1alpha1.DryRun)
 	return l
 }
 
-func (l *lab) must(err error) {
+// createPod creates one that asks for 1 GiB as well.
+func (l *cluster) createPod(name, cpu string, change ...func(*corev1.Pod)) {
 	l.Helper()
-	if err != nil {
-		l.Fatal(err)
-	}
+	l.Create(workload.NewPod(name, cpu, append(change, func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].Resources.Requests["memory"] = resource.MustParse("1Gi")
+	})...))
 }
 
-func (l *lab) createNode(name string, change func(*corev1.Node)) {
+// deletePod deletes one at once.
+func (l *cluster) deletePod(name string) {
 	l.Helper()
-	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}},
-		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
-			"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi"), "pods": resource.MustParse("110"),
-		}},
-	}
-	change(node)
-	_, err := l.client.CoreV1().Nodes().Create(l.Context(), node, metav1.CreateOptions{})
-	l.must(err)
+	l.Must(l.Client.CoreV1().Pods(namespace).Delete(l.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 }
 
-func (l *lab) createPod(name, cpu string, change func(*corev1.Pod)) {
-	l.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{
-			Name:  "main",
-			Image: "example.com/main",
-			Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Gi")},
-			},
-		},
-	}}}
-	change(pod)
-	_, err := l.client.CoreV1().Pods(namespace).Create(l.Context(), pod, metav1.CreateOptions{})
-	l.must(err)
-}
-
-func (l *lab) createPlan(name string, mode reschedulingv1alpha1.Mode) {
+func (l *cluster) createPlan(name string, mode reschedulingv1alpha1.Mode) {
 	l.Helper()
 	step := func(pod, from, to, why string) reschedulingv1alpha1.Step {
 		return reschedulingv1alpha1.Step{
@@ -147,35 +107,35 @@ func (l *lab) createPlan(name string, mode reschedulingv1alpha1.Mode) {
 			},
 		},
 	})
-	l.must(err)
-	_, err = l.dynamic.Resource(reschedulingv1alpha1.ReschedulingPlans()).Create(l.Context(), plan, metav1.CreateOptions{})
-	l.must(err)
+	l.Must(err)
+	_, err = l.Dynamic.Resource(reschedulingv1alpha1.ReschedulingPlans()).Create(l.Context(), plan, metav1.CreateOptions{})
+	l.Must(err)
 }
 
 // measure says what a node uses.
-func (l *lab) measure(node string, cpu, memory string) {
+func (l *cluster) measure(node string, cpu, memory string) {
 	l.Helper()
-	client := l.dynamic.Resource(slov1alpha1.NodeMetrics())
+	client := l.Dynamic.Resource(slov1alpha1.NodeMetrics())
 	object := map[string]any{
 		"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": map[string]any{"name": node}, "spec": map[string]any{},
 	}
 	made, err := client.Create(l.Context(), &unstructured.Unstructured{Object: object}, metav1.CreateOptions{})
-	l.must(err)
+	l.Must(err)
 	made.Object["status"] = map[string]any{
 		"updateTime": time.Now().UTC().Format(time.RFC3339),
 		"nodeMetric": map[string]any{"nodeUsage": map[string]any{"resources": map[string]any{"cpu": cpu, "memory": memory}}},
 	}
 	_, err = client.UpdateStatus(l.Context(), made, metav1.UpdateOptions{})
-	l.must(err)
+	l.Must(err)
 }
 
 // prefix is how the API server's proxy serves a pod.
 const prefix = "/api/v1/namespaces/kube-system/pods/muster:8887/proxy"
 
 // behindProxy serves muster under the prefix, by the code that the API server does it with.
-func (l *lab) behindProxy() string {
+func (l *cluster) behindProxy() string {
 	to, err := url.Parse(l.server.DebugURL())
-	l.must(err)
+	l.Must(err)
 	server := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		location := *to
 		location.Path, location.RawQuery = r.URL.Path, r.URL.RawQuery
@@ -194,20 +154,21 @@ func (f failure) Error(w http.ResponseWriter, _ *http.Request, err error) {
 }
 
 func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
-	b := newBrowser(t) // before all that takes long: it may skip
-	l := newLab(t)
+	chromium(t) // before all that takes long: it may skip
+	l := newCluster(t)
+	b := newBrowser(t)
 	for i := range 6 {
 		l.measure(fmt.Sprintf("worker-%d", i+1), fmt.Sprintf("%dm", 600*i+300), fmt.Sprintf("%dGi", 2*i+3))
 	}
 	at, err := url.Parse(l.server.DebugURL())
-	l.must(err)
+	l.Must(err)
 	b.theme("light")
 	b.run(chromedp.Navigate(l.server.DebugURL() + "/"))
 	b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 12`)
 	b.eventually("a gang waits, and why", `
 		/default\/training[^]*5 must start together/.test(document.querySelector('#gangs li')?.textContent) &&
 		document.querySelector('#gangs .why').textContent.length > 0`)
-	l.createPod("huge", "100", func(*corev1.Pod) {})
+	l.createPod("huge", "100")
 	b.eventually("pods that wait, by what they wait for", `(() => {
 		const reasons = [...document.querySelectorAll('#pending summary')].map((summary) => summary.textContent);
 		return reasons.length === 2 && /^3 gang default\/training: /.test(reasons[0]) && reasons[1] === '1 kube-scheduler has found no node';
@@ -221,7 +182,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 	b.eventually("or one search", `
 		/^It waits as a member of gang default\/training/.test(document.querySelector('#opened-pod .why')?.textContent) &&
 		document.querySelectorAll('#opened-pod table:last-of-type tbody tr').length > 0`)
-	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "huge", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	l.deletePod("huge")
 	b.opensWhatThereIs()
 	b.eventually("the class of the pods of a controller, and its use", `
 		/default\/web-\d+/.test(document.querySelector('#classes tbody')?.textContent) &&
@@ -255,8 +216,8 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 			return Math.abs(100 * bar.firstChild.offsetWidth / bar.offsetWidth - share) < 2;
 		})`)
 
-	l.createNode("worker-13", func(*corev1.Node) {})
-	l.createPod("late", "3500m", func(*corev1.Pod) {})
+	l.Create(workload.NewNode("worker-13", "4"))
+	l.createPod("late", "3500m")
 	b.eventually("a node that comes and a pod that is bound there are shown", `
 		document.querySelectorAll('#heat li').length === 13 &&
 		[...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`)
@@ -295,7 +256,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		'kubectl annotate reschedulingplan makeroom-2 rescheduling.muster.dev/approve=true'`)
 	b.run(chromedp.SetValue(`#find-pod`, "default/late"), chromedp.Click(`#find button`))
 	b.eventually("a pod is open", `document.querySelector('#opened-pod h3')?.textContent === 'pod default/late'`)
-	l.must(l.client.CoreV1().Pods(namespace).Delete(t.Context(), "late", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	l.deletePod("late")
 	b.eventually("it says so when it is gone", `
 		/^It is gone: .*no pod "default\/late"/.test(document.querySelector('#opened-pod .bad')?.textContent)`)
 	b.run(chromedp.SetValue(`#find-pod`, "default/nobody"), chromedp.Click(`#find button`))

@@ -12,6 +12,7 @@ import (
 )
 
 func TestChecksumsAndProvenanceAreOfAllFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"b.tar.gz", "a.tgz"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {

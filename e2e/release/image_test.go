@@ -37,6 +37,7 @@ func madeOf(t *testing.T) v1.ImageIndex {
 }
 
 func TestAnImageIsTheSameWhereverItIsMade(t *testing.T) {
+	t.Parallel()
 	var digests []string
 	for range 2 {
 		digest, err := madeOf(t).Digest()
@@ -51,6 +52,7 @@ func TestAnImageIsTheSameWhereverItIsMade(t *testing.T) {
 }
 
 func TestAnArchiveHasTheImageForEachArchitecture(t *testing.T) {
+	t.Parallel()
 	image := madeOf(t)
 	archive := filepath.Join(t.TempDir(), "image.tar")
 	if err := SaveImage(archive, "registry.example.com/muster:v1.2.3", image); err != nil {
@@ -78,6 +80,7 @@ func TestAnArchiveHasTheImageForEachArchitecture(t *testing.T) {
 }
 
 func TestAContainerRunsMusterAsNobodyInParticularWithRootCertificates(t *testing.T) {
+	t.Parallel()
 	index := madeOf(t)
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -115,6 +118,7 @@ func TestAContainerRunsMusterAsNobodyInParticularWithRootCertificates(t *testing
 }
 
 func TestAnArchiveThatLeadsOutsideIsRefused(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hostile.tar")
 	if err := os.WriteFile(path, hostile(t), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 const repository = "../.."
 
 func TestPagesNameTheOwner(t *testing.T) {
+	t.Parallel()
 	owner, err := ReadOwner(filepath.Join(repository, ".ci", "owner.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestPagesNameTheOwner(t *testing.T) {
 }
 
 func TestAnOwnerThatCannotPublishIsRefused(t *testing.T) {
+	t.Parallel()
 	const good = `source: git.example.com/a/muster
 image: registry.example.com/muster
 charts: oci://registry.example.com/charts

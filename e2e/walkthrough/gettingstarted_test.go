@@ -4,27 +4,23 @@ package walkthrough
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/playground"
 	"muster.dev/muster/e2e/process"
 )
 
-const (
-	patience = 10 * time.Minute // for what takes moments on an idle machine, and a compiler on a busy one
-	pause    = 500 * time.Millisecond
-)
-
 func TestTheReaderOfGettingStartedSeesWhatItShows(t *testing.T) {
+	lab.Long(t)
 	for _, program := range []string{"bash", "curl", "make"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("the page needs %s: %v", program, err)
@@ -38,7 +34,14 @@ func TestTheReaderOfGettingStartedSeesWhatItShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Kubernetes is built here, so that what is waited for below takes moments.
+	// All that the page compiles is compiled here, so that what is waited for below takes moments.
+	for dir, command := range map[string]string{repository: "./cmd/muster", filepath.Join(repository, "e2e"): "./cmd/controlplane"} {
+		compile := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, command)
+		compile.Dir = dir
+		if out, err := compile.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v: %s", command, err, out)
+		}
+	}
 	programs := []binaries.Binary{
 		binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.Scheduler, binaries.KWOK, binaries.Kubectl,
 	}
@@ -109,9 +112,11 @@ func (r *reader) run(b Block) string {
 // eventually looks until what is printed is what the block shows, and returns it.
 func (r *reader) eventually(b Block, look func() string) (got string) {
 	r.Helper()
-	err := wait.PollUntilContextTimeout(r.Context(), pause, patience, true, func(context.Context) (bool, error) {
-		got = look()
-		return Matches(b.Want, got), nil
+	err := await.Until(r.Context(), "it is printed", func(context.Context) error {
+		if got = look(); !Matches(b.Want, got) {
+			return errors.New("it is not")
+		}
+		return nil
 	})
 	if err != nil {
 		r.lie(b, got)

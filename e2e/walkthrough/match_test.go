@@ -3,6 +3,7 @@ package walkthrough
 import "testing"
 
 func TestWhatIsPrintedIsWhatIsShown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, want, got string
 		matches         bool

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAPageIsItsBlocks(t *testing.T) {
+	t.Parallel()
 	const fence = "```"
 	got, err := Parse("# Title\n" +
 		fence + "sh background\nserver\n" + fence + "\n" + fence + "text background\nready\n" + fence + "\n" +
@@ -29,6 +30,7 @@ func TestAPageIsItsBlocks(t *testing.T) {
 }
 
 func TestAPageThatCannotBeFollowedIsRefused(t *testing.T) {
+	t.Parallel()
 	const fence = "```"
 	for _, c := range []struct{ name, page, want string }{
 		{"a text that nothing prints", "\n" + fence + "text\na\n" + fence, "line 2: no block comes before this text that might print it"},

@@ -57,7 +57,7 @@ func (t *tale) told(about, reason string) *tale {
 }
 
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := workload.NewPod(name, 1000, "")
+	p := workload.NewPod(name, "1")
 	p.UID = types.UID(name)
 	p.Labels = map[string]string{v1alpha1.LabelX: "g"}
 	for _, f := range change {
@@ -246,7 +246,7 @@ func TestNoBindCallIsHeldPastItsDeadline(t *testing.T) {
 }
 
 func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
-	cordoned := workload.NewNode("n", 2)
+	cordoned := workload.NewNode("n", "2", workload.Small)
 	cordoned.Spec.Unschedulable = true
 	for name, test := range map[string]struct {
 		cores int64
@@ -281,7 +281,7 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()
-			node := workload.NewNode("n", test.cores)
+			node := workload.NewNode("n", workload.Milli(1000*test.cores), workload.Small)
 			if test.cores == 0 {
 				node = cordoned
 			}

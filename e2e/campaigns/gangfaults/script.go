@@ -125,7 +125,7 @@ func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 		},
 	}
 	for i := range 4 + r.IntN(5) {
-		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), coresOfANode)
+		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), workload.Milli(1000*coresOfANode), workload.Small)
 		w.offerDevices(node)
 		w.nodes = append(w.nodes, node)
 	}
@@ -231,7 +231,7 @@ func (w *writer) addEvents(g *gang) {
 
 // addPod has a pod of no gang come.
 func (w *writer) addPod(priority string, of faultcampaign.Fault) {
-	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), []int64{500, 1000, 2000}[w.rand.IntN(3)], priority)
+	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), workload.Milli([]int64{500, 1000, 2000}[w.rand.IntN(3)]), workload.OfPriority(priority))
 	w.pods++
 	w.add(event{
 		at:    w.within(window),
@@ -294,7 +294,7 @@ func (g *gang) hopeless() bool { return g.replicas-len(g.refused) < g.minMember 
 
 // pod makes the number-th member.
 func (g *gang) pod(number int) *corev1.Pod {
-	p := workload.NewPod(memberName(g.name, number), g.milliCPU, g.priority)
+	p := workload.NewPod(memberName(g.name, number), workload.Milli(g.milliCPU), workload.OfPriority(g.priority))
 	p.Labels = map[string]string{g.label: g.name}
 	if g.label == v1alpha1.LabelMuster {
 		p.Annotations = g.says()

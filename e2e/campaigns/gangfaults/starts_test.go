@@ -25,7 +25,9 @@ func nominee(p *corev1.Pod) { p.Status.NominatedNodeName = "n" }
 func most(p *corev1.Pod)    { p.Spec.Priority = new(int32(9)) }
 
 // node tells of the node n.
-func (t *tale) node(cores int64) *tale { return t.tell(entry{node: workload.NewNode("n", cores)}) }
+func (t *tale) node(cores int64) *tale {
+	return t.tell(entry{node: workload.NewNode("n", workload.Milli(1000*cores), workload.Small)})
+}
 
 func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -78,7 +78,7 @@ func (r *run) fill(ctx context.Context, seed uint64) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(8)
 	for i := range pods {
-		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), 1)
+		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), "1", workload.Small)
 		r.prober.free = append(r.prober.free, node.Name)
 		all.Go(func() error { return r.lane.CreateNode(ctx, node) })
 		all.Go(func() error {
@@ -98,7 +98,7 @@ func (r *run) fill(ctx context.Context, seed uint64) error {
 
 // create creates a pod and returns it as it is then.
 func (r *run) create(ctx context.Context, name string, milliCPU int64) (*corev1.Pod, error) {
-	pod := workload.NewPod(name, milliCPU, "")
+	pod := workload.NewPod(name, workload.Milli(milliCPU))
 	created, err := r.lane.Client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, createOptions)
 	if err != nil {
 		return nil, fmt.Errorf("create pod %s: %w", name, err)

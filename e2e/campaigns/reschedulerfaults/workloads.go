@@ -111,7 +111,7 @@ func (w *replicas) labels() map[string]string {
 
 // template is what the pods are made of.
 func (w *replicas) template() corev1.PodTemplateSpec {
-	pod := workload.NewPod("", w.milliCPU, w.priority)
+	pod := workload.NewPod("", workload.Milli(w.milliCPU), workload.OfPriority(w.priority))
 	pod.Spec.TerminationGracePeriodSeconds = &w.grace
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: w.labels(), Annotations: map[string]string{}}, Spec: pod.Spec}
 	if w.gang {

@@ -63,7 +63,7 @@ func write(seed uint64) *script {
 
 // newNode makes a node of one of three racks.
 func newNode(name string, number int) *corev1.Node {
-	node := workload.NewNode(name, coresOfANode)
+	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Small)
 	node.Labels[rackLabel] = fmt.Sprint(number % 3)
 	return node
 }
@@ -197,7 +197,7 @@ func (w *writer) addBeneficiaries() {
 	gang := fmt.Sprintf("s%d-gang", w.seed)
 	at := w.within(window / 3)
 	for i := range 2 {
-		pod := workload.NewPod(fmt.Sprintf("%s-%d", gang, i), []int64{2000, 2500}[r.IntN(2)], "")
+		pod := workload.NewPod(fmt.Sprintf("%s-%d", gang, i), workload.Milli([]int64{2000, 2500}[r.IntN(2)]))
 		pod.Labels = map[string]string{schedulingv1alpha1.LabelMuster: gang}
 		pod.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "2"}
 		w.add(event{at: at, what: "create pod " + pod.Name, do: func(ctx context.Context, r *run) error { return r.lane.CreatePod(ctx, pod) }})
@@ -206,7 +206,7 @@ func (w *writer) addBeneficiaries() {
 
 // addPod has a pod of no workload come.
 func (w *writer) addPod(milliCPU int64, priority string, when event) {
-	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), milliCPU, priority)
+	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), workload.Milli(milliCPU), workload.OfPriority(priority))
 	if w.pods++; w.rand.IntN(4) > 0 || w.settings.spreads() { // so that there is room again, in pieces
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, controlplane.RunsForAnnotation, (time.Second + w.within(2*time.Second)).String())
 	}

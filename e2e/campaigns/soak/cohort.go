@@ -31,7 +31,7 @@ func newCohort(number int, nodeLabel string) cohort {
 	unique := func(what string) string { return fmt.Sprintf("soak.example.com/%s-%d", what, number) }
 	var c cohort
 	add := func(kind string, change func(*corev1.Pod)) {
-		pod := workload.NewPod(fmt.Sprintf("%s-%d", kind, number), 100, "")
+		pod := workload.NewPod(fmt.Sprintf("%s-%d", kind, number), "100m")
 		pod.Labels = map[string]string{unique("label"): kind}
 		change(pod)
 		c.pods = append(c.pods, pod)
@@ -86,7 +86,7 @@ func newGroup(name string) *unstructured.Unstructured {
 
 // newNode makes a node in its n-th life, with a label and a resource that no node has had before.
 func newNode(name string, life int) *corev1.Node {
-	node := workload.NewNode(name, coresOfANode)
+	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Small)
 	node.Labels[labelOf(name, life)] = ""
 	device := corev1.ResourceName(fmt.Sprintf("soak.example.com/device-of-%s-%d", name, life))
 	node.Status.Allocatable[device] = resource.MustParse("4")

@@ -27,3 +27,14 @@ func (b *browser) axe(theme string) {
 		b.Errorf("%s, axe-core:\n%s", theme, strings.Join(violations, "\n"))
 	}
 }
+
+// isAccessible checks what a program can.
+func (b *browser) isAccessible(theme string) {
+	b.Helper()
+	b.theme(theme)
+	for what, script := range map[string]string{"names": "nameless", "contrast": "contrast", "colours of the map": "swatches"} {
+		if bad := eval[[]string](b, b.script(script)); len(bad) > 0 {
+			b.Errorf("%s, %s:\n%s", theme, what, strings.Join(bad, "\n"))
+		}
+	}
+}
