@@ -47,11 +47,16 @@ func (a Answer) repeatedBy(other Answer) bool {
 	})
 }
 
-// undecided says that muster rejects a node as it has no time to go on looking for devices, for which kube-scheduler
-// takes ten times as long.
+// undecided says that a side rejects a node as it has no time to go on looking for devices. muster takes a second for that,
+// kube-scheduler ten.
 func (a Answer) undecided() bool {
-	return slices.Contains(a.Reasons, "to look for devices takes too long")
+	return slices.ContainsFunc(a.Reasons, func(reason string) bool {
+		return reason == searchTakesTooLong || strings.Contains(reason, "timed out trying to allocate devices")
+	})
 }
+
+// searchTakesTooLong is muster's reason.
+const searchTakesTooLong = "to look for devices takes too long"
 
 // isWithoutName says that a reason is another one without one of its words, and without
 // the errors that wrap it. Where kube-scheduler names an object in a reason, muster must
@@ -75,10 +80,12 @@ type Outcome struct {
 	What string
 }
 
-// outcome is the kind of the answer, for a count of how often each came up.
-func (a Answer) outcome() Outcome {
+// outcome is the kind of the answer to a part of a profile, for a count of how often each came up.
+func (a Answer) outcome(of Profile) Outcome {
 	outcome := Outcome{Code: a.Code, What: "ruled out by PreFilter"}
 	switch {
+	case len(of.Filter) == 0:
+		outcome.What = fmt.Sprintf("score %3d", a.Score)
 	case a.Skipped:
 		outcome.What = "skipped"
 	case a.Code == fwk.Success:

@@ -28,9 +28,9 @@
 //
 // An [Interleaving] is the fourth: several pods are between filter and bind at a time, while the
 // watch shows changes late. No binding of muster may be against kube-scheduler's filters by what
-// muster could know then; see [Judge.Conflict].
+// muster could know then; see [Judge.HearBinding].
 //
-// A [PreemptionJudge] is the fifth: whom muster would evict for a pod, against DefaultPreemption. It says where
+// [Judge.HearPreemption] is the fifth: whom muster would evict for a pod, against DefaultPreemption. It says where
 // muster decides otherwise on purpose.
 //
 // To add a plugin, add its line to plugins, with what draws the fields and objects that

@@ -54,7 +54,7 @@ func (m Mode) picks() bool { return m.Selection != config.NodeSelectionScheduler
 //	...
 //	err = i.Step()
 //	for _, binding := range i.Bindings {
-//		conflict, err := judge.Conflict(ctx, binding)
+//		err := judge.HearBinding(ctx, binding)
 //
 // The same seed makes the same one, but for what is nominated when. It is for one goroutine, in a bubble of
 // testing/synctest, whose end waits for the context's.
@@ -205,7 +205,7 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 	if len(offer.nodes) == 0 {
 		return nil
 	}
-	if i.Mode.picks() && i.api.shown.pods[pod.UID] != nil {
+	if i.Mode.picks() && i.api.pods.shown[pod.UID] != nil {
 		offer.judged = i.api.known(pod.UID, i.counted())
 	}
 	i.offers[pod.UID] = offer
@@ -215,7 +215,7 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 // counted are the nodes on which pods count that are not bound as far as the watch shows, by pod.
 func (i *Interleaving) counted() map[types.UID]string {
 	counted := map[types.UID]string{}
-	for uid := range i.api.shown.pods {
+	for uid := range i.api.pods.shown {
 		if node := i.cluster.Assumed(uid); node != "" {
 			counted[uid] = node
 		}

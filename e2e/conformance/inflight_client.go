@@ -106,7 +106,7 @@ func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOp
 func (c *apiClient) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
 	c.api.mu.Lock()
 	defer c.api.mu.Unlock()
-	now := c.api.pods[pod.UID]
+	now := c.api.pods.there[pod.UID]
 	if now == nil || now.ResourceVersion != pod.ResourceVersion {
 		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("the pod was changed"))
 	}

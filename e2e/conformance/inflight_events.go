@@ -36,7 +36,7 @@ func (i *Interleaving) beforePod(pod *corev1.Pod) {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return // it has gone, whether the watch has shown it before or not
 	}
-	before := i.api.shown.pods[pod.UID]
+	before := i.api.pods.shown[pod.UID]
 	counted := i.cluster.Assumed(pod.UID)
 	if before != nil && counted == "" {
 		counted = before.Spec.NodeName

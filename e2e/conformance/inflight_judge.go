@@ -11,20 +11,7 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// Conflict is a binding that kube-scheduler's filters are against.
-type Conflict struct {
-	*Binding
-	KubeScheduler Answer
-	// Scenario is the smallest that was found to which kube-scheduler says the same, in YAML.
-	Scenario string
-}
-
-func (c *Conflict) String() string {
-	return fmt.Sprintf("%v: %s to %s: kube-scheduler says %v\nafter\n%s\n%s",
-		c.Mode, c.Known.Pending[0].Name, c.Node, c.KubeScheduler, c.Events, c.Scenario)
-}
-
-// Conflict holds a binding against kube-scheduler's filters, and is nil if they let it pass, or fail over another pod.
+// HearBinding holds a binding against kube-scheduler's filters. They agree if they let it pass, or fail over another pod.
 //
 // The cluster is as muster could know it when the binding was made: as its watch had shown it, and with every
 // binding of its own. What the API server had besides, muster could not know.
@@ -35,29 +22,37 @@ func (c *Conflict) String() string {
 // For them the pod counts of which muster has decided, as in kube-scheduler's own
 // cache, though it may come to nothing; and if muster has picked the node when filter was called, that moment
 // counts, unless the watch has shown more since than that pods wait, have come where they counted, or have gone.
-func (j *Judge) Conflict(ctx context.Context, b *Binding) (*Conflict, error) {
+func (j *Judge) HearBinding(ctx context.Context, b *Binding) error {
+	j.Cases++
 	whole, err := j.admits(ctx, b.Known, b.Node)
 	if err != nil || whole.Code == fwk.Success || whole.Code == fwk.Error {
-		return nil, err
+		return err
 	}
 	refusal, of := whole, b.Known
 	alone := withoutNeeds(b.Known)
 	strict, err := j.admits(ctx, alone, b.Node)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if strict.Code != fwk.Success {
 		refusal, of = strict, alone
 	} else if fitted, err := j.fitted(ctx, b); err != nil || fitted {
-		return nil, err
+		return err
 	}
-	return &Conflict{Binding: b, KubeScheduler: refusal, Scenario: smallest(of, func(s *Scenario) bool {
+	d := &Disagreement{
+		About: fmt.Sprintf("a binding of %v", b.Mode), Node: b.Node, KubeScheduler: refusal.String(),
+		Muster: fmt.Sprintf("%s is bound, after\n%s", b.Known.Pending[0].Name, b.Events),
+	}
+	j.disagree(d, of, func(s *Scenario) *Disagreement {
 		if len(s.Profile.Filter) == 0 || len(s.Pending) == 0 {
-			return false
+			return nil
 		}
-		answer, err := j.admits(ctx, s, b.Node)
-		return err == nil && slices.Equal(answer.Reasons, refusal.Reasons) && answer.Code == refusal.Code
-	})}, nil
+		if answer, err := j.admits(ctx, s, b.Node); err != nil || answer.Code != refusal.Code || !slices.Equal(answer.Reasons, refusal.Reasons) {
+			return nil
+		}
+		return d
+	})
+	return nil
 }
 
 // fitted reports whether the pod of a binding fitted with all that counted, now or when its node was picked.

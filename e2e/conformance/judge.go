@@ -13,34 +13,33 @@ const remembered = 5
 
 // Judge puts scenarios to both sides and counts. It is not safe for concurrent use.
 type Judge struct {
-	// Cases are the pods on nodes so far, each asked once for every part of the profile.
+	// Cases are the questions so far. Of [Judge.Hear] they are the pods on nodes, each asked once for every part of the
+	// profile; of [Judge.HearPreemption] the nodes on which kube-scheduler has tried to evict pods for another one.
 	Cases int
 	// Disagreements are the answers on which the sides differ.
 	Disagreements int
-	// Undecided are the answers of muster's that it had no time to find.
+	// Undecided are the answers that a side had no time to find.
 	Undecided int
-	// First are the first of them, one about each of a few questions.
+	// First are the first disagreements, one about each of a few questions.
 	First []Disagreement
-	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a
-	// predicate is tried only by a scenario that it can accept or reject.
+	// Outcomes are how often each of kube-scheduler's outcomes came up, by question: a predicate is tried only by a
+	// scenario that it can accept or reject.
 	Outcomes map[string]map[Outcome]int
 
 	theirs *kubeScheduler
 }
 
-// Disagreement is a pod on a node of which the two sides say different things.
+// Disagreement is a node of which the two sides say different things.
 type Disagreement struct {
-	About         string
-	Node          string
-	KubeScheduler Answer
-	Muster        Answer
+	About, Node           string
+	KubeScheduler, Muster string
 	// Scenario is the smallest that was found to show it, in YAML.
 	Scenario string
 }
 
 func (d Disagreement) String() string {
 	return fmt.Sprintf(
-		"%s, on %s:\n  kube-scheduler says %v\n  muster says         %v\n%s", d.About, d.Node, d.KubeScheduler, d.Muster, d.Scenario,
+		"%s, on %s:\n  kube-scheduler says %s\n  muster says         %s\n%s", d.About, d.Node, d.KubeScheduler, d.Muster, d.Scenario,
 	)
 }
 
@@ -66,18 +65,11 @@ func (j *Judge) Hear(ctx context.Context, s *Scenario) error {
 		}
 		for pod := range theirs {
 			for node, answer := range theirs[pod] {
-				j.count(q, answer)
-				if answer.repeatedBy(ours[pod][node]) {
-					continue
-				}
-				if ours[pod][node].undecided() {
+				j.count(q.about, answer.outcome(q.Profile))
+				if d := disagreement(q.about, s.Nodes[node], answer, ours[pod][node]); d != nil {
+					j.disagree(d, s.asking(q.Profile, pod), func(smaller *Scenario) *Disagreement { return j.again(ctx, d, smaller) })
+				} else if !answer.repeatedBy(ours[pod][node]) {
 					j.Undecided++
-					continue
-				}
-				j.Disagreements++
-				if len(j.First) < remembered && !slices.ContainsFunc(j.First, func(d Disagreement) bool { return d.About == q.about }) {
-					d := Disagreement{About: q.about, Node: s.Nodes[node].Name, KubeScheduler: answer, Muster: ours[pod][node]}
-					j.First = append(j.First, j.reduce(ctx, d, s.asking(q.Profile, pod)))
 				}
 			}
 		}
@@ -86,26 +78,48 @@ func (j *Judge) Hear(ctx context.Context, s *Scenario) error {
 	return nil
 }
 
-// reduce finds the smallest scenario that shows a disagreement, starting from one of a
-// single pending pod.
-func (j *Judge) reduce(ctx context.Context, d Disagreement, s *Scenario) Disagreement {
-	d.Scenario = smallest(s, func(candidate *Scenario) bool {
-		node := slices.IndexFunc(candidate.Nodes, func(node *corev1.Node) bool { return node.Name == d.Node })
-		if node < 0 {
-			return false
+// disagreement is nil if the sides agree, or if one of them had no time to decide.
+func disagreement(about string, node *corev1.Node, theirs, ours Answer) *Disagreement {
+	if theirs.repeatedBy(ours) || theirs.undecided() || ours.undecided() {
+		return nil
+	}
+	return &Disagreement{About: about, Node: node.Name, KubeScheduler: theirs.String(), Muster: ours.String()}
+}
+
+// again asks about the node of a disagreement in a scenario of a single pending pod.
+func (j *Judge) again(ctx context.Context, d *Disagreement, s *Scenario) *Disagreement {
+	node := slices.IndexFunc(s.Nodes, func(node *corev1.Node) bool { return node.Name == d.Node })
+	if node < 0 {
+		return nil
+	}
+	sides, err := j.look(s)
+	if err != nil {
+		return nil
+	}
+	theirs, ours, err := sides.answer(ctx, s.Profile)
+	if err != nil {
+		return nil
+	}
+	return disagreement(d.About, s.Nodes[node], theirs[0][node], ours[0][node])
+}
+
+// disagree counts a disagreement. Of the first ones it keeps the smallest scenario that again finds them in.
+func (j *Judge) disagree(d *Disagreement, s *Scenario, again func(*Scenario) *Disagreement) {
+	j.Disagreements++
+	known := slices.ContainsFunc(j.First, func(first Disagreement) bool { return first.About == d.About })
+	if known || len(j.First) == remembered {
+		return
+	}
+	first := *d
+	text := smallest(s, func(smaller *Scenario) bool {
+		found := again(smaller)
+		if found != nil {
+			first = *found
 		}
-		sides, err := j.look(candidate)
-		if err != nil {
-			return false
-		}
-		theirs, ours, err := sides.answer(ctx, candidate.Profile)
-		if err != nil || theirs[0][node].repeatedBy(ours[0][node]) || ours[0][node].undecided() {
-			return false
-		}
-		d.KubeScheduler, d.Muster = theirs[0][node], ours[0][node]
-		return true
+		return found != nil
 	})
-	return d
+	first.Scenario = text
+	j.First = append(j.First, first)
 }
 
 // sides are the two views of one scenario.
@@ -131,13 +145,9 @@ func (s sides) answer(ctx context.Context, profile Profile) (theirs, ours answer
 	return theirs, ours, err
 }
 
-func (j *Judge) count(q question, a Answer) {
-	if j.Outcomes[q.about] == nil {
-		j.Outcomes[q.about] = map[Outcome]int{}
+func (j *Judge) count(about string, outcome Outcome) {
+	if j.Outcomes[about] == nil {
+		j.Outcomes[about] = map[Outcome]int{}
 	}
-	outcome := a.outcome()
-	if len(q.Filter) == 0 {
-		outcome.What = fmt.Sprintf("score %3d", a.Score)
-	}
-	j.Outcomes[q.about][outcome]++
+	j.Outcomes[about][outcome]++
 }

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"slices"
@@ -12,11 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
-	"muster.dev/muster/predicates"
 )
 
 // Placing is what came of it when the pending pods of a scenario were placed one after
@@ -101,26 +98,23 @@ func plan(s *Scenario, seed uint64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	profile, err := predicates.NewProfile(config)
-	if err != nil {
-		return nil, fmt.Errorf("muster: %w", err)
-	}
 	registry := prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: math.MaxInt64})
-	for _, object := range slices.Concat(plainly(s.Nodes), s.Objects.all(), plainly(s.Placed)) {
-		if err := set(c, object); err != nil {
-			return nil, err
-		}
+	c := newCluster(registry, math.MaxInt64)
+	if err := set(c, slices.Concat(plainly(s.Nodes), s.Objects.all(), plainly(s.Placed))...); err != nil {
+		return nil, err
+	}
+	store, err := newStore(config, c, math.MaxInt64, registry)
+	if err != nil {
+		return nil, err
 	}
 	var pods []*cluster.Pod
 	for _, pod := range s.Pending {
-		trimmed, err := cluster.Trim(pod.DeepCopy())
+		pod, err := trimmed(pod)
 		if err != nil {
 			return nil, err
 		}
-		pods = append(pods, cluster.NewPod(trimmed.(*corev1.Pod)))
+		pods = append(pods, pod)
 	}
-	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
 	plan := placement.New(store, pods, seed)
 	defer plan.Close()
 	var names []string

@@ -22,7 +22,7 @@ const (
 	mostPromises = 3
 )
 
-// GeneratePreemption draws a scenario for a [PreemptionJudge]: nodes that are crowded with pods of all priorities, and
+// GeneratePreemption draws a scenario for [Judge.HearPreemption]: nodes that are crowded with pods of all priorities, and
 // one pod for which there is no room, mostly. The same seed draws the same one. A quarter is as wild as those of
 // [Generate]; in the others pods are in each other's way.
 func GeneratePreemption(seed uint64) *Scenario {

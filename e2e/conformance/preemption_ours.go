@@ -1,7 +1,11 @@
 package conformance
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +17,43 @@ import (
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
+
+// eviction is who has to go from a node, the most important first, and how many disruption budgets do not allow it.
+type eviction struct {
+	Victims    []types.UID
+	Violations int64
+}
+
+func (e eviction) is(other eviction) bool {
+	return slices.Equal(e.Victims, other.Victims) && e.Violations == other.Violations
+}
+
+// spares reports whether it has some of another one go, and not all of them.
+func (e eviction) spares(other eviction) bool {
+	return len(e.Victims) < len(other.Victims) &&
+		!slices.ContainsFunc(e.Victims, func(victim types.UID) bool { return !slices.Contains(other.Victims, victim) })
+}
+
+// evictions are by node. There are none of a node on which they do not help.
+type evictions map[string]eviction
+
+func (e evictions) on(node string) string {
+	if found, helps := e[node]; helps {
+		return fmt.Sprintf("%v have to go, %d against budgets", found.Victims, found.Violations)
+	}
+	return "nobody's going helps"
+}
+
+func (e evictions) String() string {
+	if len(e) == 0 {
+		return "nobody's going helps anywhere"
+	}
+	var all []string
+	for _, node := range slices.Sorted(maps.Keys(e)) {
+		all = append(all, node+": "+e.on(node))
+	}
+	return strings.Join(all, "; ")
+}
 
 // musterPreempting is muster with the pending pod of a scenario.
 type musterPreempting struct {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -25,26 +24,28 @@ import (
 
 // serve has muster serve its verbs about a scenario, with a profile and a way to break ties, nil for a random one.
 func serve(s *Scenario, cfg *config.Profile, pick func(n int) int) (*cluster.Cluster, *predicates.VerdictStore, http.Handler, error) {
-	profile, err := predicates.NewProfile(cfg)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("muster: %w", err)
-	}
-	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: math.MaxInt64})
-	for _, object := range slices.Concat(
+	registry := prometheus.NewRegistry()
+	c := newCluster(registry, math.MaxInt64)
+	if err := set(c, slices.Concat(
 		plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Nominated), plainly(s.Pending),
-	) {
-		if err := set(c, object); err != nil {
-			return nil, nil, nil, err
-		}
+	)...); err != nil {
+		return nil, nil, nil, err
 	}
-	store := predicates.NewVerdictStore(profile, c, math.MaxInt64, predicates.NewStoreMetrics(registry), clock.RealClock{})
-	verbs := extender.New(extender.Options{
-		Logger: log, Registerer: registry, Cluster: c, Profiles: predicates.NewProfiles(store),
+	store, err := newStore(cfg, c, math.MaxInt64, registry)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	options := verbOptions(registry, c, predicates.NewProfiles(store))
+	options.Pick = pick
+	return c, store, inspect.Router(extender.New(options).Endpoints()...), nil
+}
+
+func verbOptions(registry *prometheus.Registry, c *cluster.Cluster, profiles *predicates.Profiles) extender.Options {
+	return extender.Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Cluster: c, Profiles: profiles,
 		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
-		Ready:  func() error { return nil }, Pick: pick,
-	})
-	return c, store, inspect.Router(verbs.Endpoints()...), nil
+		Ready:  func() error { return nil },
+	}
 }
 
 // call calls a verb of muster as kube-scheduler does.
