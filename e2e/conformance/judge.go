@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"muster.dev/muster/api/config"
 )
 
 // remembered is how many disagreements are kept and made small, one about each question.
@@ -150,4 +154,189 @@ func (j *Judge) count(about string, outcome Outcome) {
 		j.Outcomes[about] = map[Outcome]int{}
 	}
 	j.Outcomes[about][outcome]++
+}
+
+// Answer is what one side says of a pod on a node.
+type Answer struct {
+	// Code is Success, Unschedulable (evicting pods could help),
+	// UnschedulableAndUnresolvable, or Error when a plugin of kube-scheduler failed.
+	Code fwk.Code
+	// Reasons are why not. None against a node means that it was ruled out before it
+	// was looked at, by a PreFilter.
+	Reasons []string
+	// AnyRejection says that muster may reject the node in any way.
+	AnyRejection bool
+	// Skipped says that kube-scheduler's filters were not run, since none of them
+	// concerns the pod.
+	Skipped bool
+	// Score is the weighted sum of all scores, compared among the nodes that fit. It is
+	// 0 for those that do not.
+	Score int64
+	// Unscored says that a score of kube-scheduler failed, so that there is nothing to
+	// compare.
+	Unscored bool
+}
+
+// answers are those to every pending pod, on every node, in the scenario's order.
+type answers [][]Answer
+
+// repeatedBy says that the other side says the same. It may name any of the reasons.
+func (a Answer) repeatedBy(other Answer) bool {
+	switch {
+	case a.AnyRejection:
+		return other.Code != fwk.Success
+	case a.Code != other.Code, a.Score != other.Score && !a.Unscored:
+		return false
+	case len(a.Reasons) == 0:
+		return true
+	}
+	return !slices.ContainsFunc(other.Reasons, func(reason string) bool {
+		return !slices.ContainsFunc(a.Reasons, func(theirs string) bool { return reason == theirs || isWithoutName(reason, theirs) })
+	})
+}
+
+// undecided says that a side rejects a node as it has no time to go on looking for devices. muster takes a second for that,
+// kube-scheduler ten.
+func (a Answer) undecided() bool {
+	return slices.ContainsFunc(a.Reasons, func(reason string) bool {
+		return reason == searchTakesTooLong || strings.Contains(reason, "timed out trying to allocate devices")
+	})
+}
+
+// searchTakesTooLong is muster's reason.
+const searchTakesTooLong = "to look for devices takes too long"
+
+// isWithoutName says that a reason is another one without one of its words, and without
+// the errors that wrap it. Where kube-scheduler names an object in a reason, muster must
+// not: its reasons are constant.
+func isWithoutName(reason, named string) bool {
+	if cause := strings.LastIndex(named, ": "); cause >= 0 {
+		named = named[cause+len(": "):]
+	}
+	words := strings.Fields(named)
+	for i := range words {
+		if strings.Join(slices.Delete(slices.Clone(words), i, i+1), " ") == reason {
+			return true
+		}
+	}
+	return false
+}
+
+// Outcome is a kind of answer.
+type Outcome struct {
+	Code fwk.Code
+	What string
+}
+
+// outcome is the kind of the answer to a part of a profile, for a count of how often each came up.
+func (a Answer) outcome(of Profile) Outcome {
+	outcome := Outcome{Code: a.Code, What: "ruled out by PreFilter"}
+	switch {
+	case len(of.Filter) == 0:
+		outcome.What = fmt.Sprintf("score %3d", a.Score)
+	case a.Skipped:
+		outcome.What = "skipped"
+	case a.Code == fwk.Success:
+		outcome.What = "fits"
+	case a.Code == fwk.Error:
+		outcome.What = "error"
+	case len(a.Reasons) > 0:
+		outcome.What = a.Reasons[0]
+	}
+	return outcome
+}
+
+func (a Answer) String() string { return fmt.Sprintf("%v %q, score %d", a.Code, a.Reasons, a.Score) }
+
+// HearBinding holds a binding against kube-scheduler's filters. They agree if they let it pass, or fail over another pod.
+//
+// The cluster is as muster could know it when the binding was made: as its watch had shown it, and with every
+// binding of its own. What the API server had besides, muster could not know.
+//
+// Most filters refuse a pod for others that are there, and none for one that is not. These must let the pod pass.
+// Three filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, for which a pod in
+// another domain makes room in this one, and NodeVolumeLimits, for which a volume that is there already counts nothing.
+// For them the pod counts of which muster has decided, as in kube-scheduler's own
+// cache, though it may come to nothing; and if muster has picked the node when filter was called, that moment
+// counts, unless the watch has shown more since than that pods wait, have come where they counted, or have gone.
+func (j *Judge) HearBinding(ctx context.Context, b *Binding) error {
+	j.Cases++
+	whole, err := j.admits(ctx, b.Known, b.Node)
+	if err != nil || whole.Code == fwk.Success || whole.Code == fwk.Error {
+		return err
+	}
+	refusal, of := whole, b.Known
+	alone := withoutNeeds(b.Known)
+	strict, err := j.admits(ctx, alone, b.Node)
+	if err != nil {
+		return err
+	}
+	if strict.Code != fwk.Success {
+		refusal, of = strict, alone
+	} else if fitted, err := j.fitted(ctx, b); err != nil || fitted {
+		return err
+	}
+	d := &Disagreement{
+		About: fmt.Sprintf("a binding of %v", b.Mode), Node: b.Node, KubeScheduler: refusal.String(),
+		Muster: fmt.Sprintf("%s is bound, after\n%s", b.Known.Pending[0].Name, b.Events),
+	}
+	j.disagree(d, of, func(s *Scenario) *Disagreement {
+		if len(s.Profile.Filter) == 0 || len(s.Pending) == 0 {
+			return nil
+		}
+		if answer, err := j.admits(ctx, s, b.Node); err != nil || answer.Code != refusal.Code || !slices.Equal(answer.Reasons, refusal.Reasons) {
+			return nil
+		}
+		return d
+	})
+	return nil
+}
+
+// fitted reports whether the pod of a binding fitted with all that counted, now or when its node was picked.
+func (j *Judge) fitted(ctx context.Context, b *Binding) (bool, error) {
+	for _, moment := range []*Scenario{b.Counted, b.Picked} {
+		if moment == nil {
+			continue
+		}
+		if answer, err := j.admits(ctx, moment, b.Node); err != nil || answer.Code == fwk.Success {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// withoutNeeds is the scenario without what its pod needs others to be there for.
+func withoutNeeds(s *Scenario) *Scenario {
+	alone := *s
+	alone.Profile.Filter = slices.DeleteFunc(slices.Clone(s.Profile.Filter), func(name string) bool {
+		return name == config.PodTopologySpread || name == config.NodeVolumeLimits
+	})
+	pod := s.Pending[0].DeepCopy()
+	if pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAffinity != nil {
+		pod.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil
+	}
+	alone.Pending = []*corev1.Pod{pod}
+	return &alone
+}
+
+// admits asks kube-scheduler's filters about the pending pod of a scenario on one of its nodes.
+func (j *Judge) admits(ctx context.Context, s *Scenario, node string) (Answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	at := slices.IndexFunc(s.Nodes, func(n *corev1.Node) bool { return n.Name == node })
+	if at < 0 {
+		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"the node is gone"}}, nil
+	}
+	view, err := j.theirs.look(s)
+	if err != nil {
+		return Answer{}, err
+	}
+	view.nodes = view.nodes[at : at+1]
+	filters, err := view.framework(ctx, s.Profile, s.Profile.filterSet())
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := make([]Answer, 1)
+	view.filter(ctx, filters, s.Profile, s.Pending[0], answer)
+	return answer[0], nil
 }
