@@ -39,10 +39,12 @@ func begin(t *testing.T) *campaign {
 	return c
 }
 
-// expects reports whether what is drawn is known beforehand: how often something comes up of another seed is up to chance.
+// expects reports whether what is drawn is known beforehand: how often something comes up of another seed is up to
+// chance.
 func (c *campaign) expects() bool { return c.seed == defaultSeed }
 
-// hear has the judge hear of one seed after the other until it has heard so many cases, or has seen enough disagreements.
+// hear has the judge hear of one seed after the other until it has heard so many cases, or has seen enough
+// disagreements.
 func (c *campaign) hear(cases int, hear func(seed uint64) error) {
 	c.Helper()
 	for seed := c.seed; c.judge.Cases < cases && len(c.judge.First) < remembered; seed++ {
@@ -119,7 +121,7 @@ func TestObjectsOfEveryKindReachBothSides(t *testing.T) {
 // A tenth of CONFORMANCE_CASES is how many nodes are tried.
 func TestMusterAndKubeSchedulerEvictTheSamePods(t *testing.T) {
 	c := begin(t)
-	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 12_000, 60_000)/10
+	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 20_000, 200_000)/10
 	c.hear(wanted, func(seed uint64) error { return judge.HearPreemption(t.Context(), GeneratePreemption(seed)) })
 	fmt.Printf("figure preemption_cases=%d\n", judge.Cases)
 	fmt.Printf("figure preemption_disagreements=%d\n", judge.Disagreements)
@@ -138,11 +140,11 @@ func TestMusterAndKubeSchedulerEvictTheSamePods(t *testing.T) {
 // stepsOfAnInterleaving is how many there are of one seed.
 const stepsOfAnInterleaving = 100
 
-// A tenth of CONFORMANCE_CASES is how many bindings are judged. What is nominated when is up to chance, so the seed of an
-// interleaving in which muster nominates tells only what the cluster and the pods are.
+// A tenth of CONFORMANCE_CASES is how many bindings are judged. What is nominated when is up to chance, so the seed of
+// an interleaving in which muster nominates tells only what the cluster and the pods are.
 func TestNoBindingIsAgainstKubeSchedulersFilters(t *testing.T) {
 	c := begin(t)
-	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 12_000, 60_000)/10
+	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 20_000, 200_000)/10
 	cases, refused := map[Mode]int{}, map[Mode]int{}
 	c.hear(wanted, func(seed uint64) error {
 		interleaving := interleave(t, seed)

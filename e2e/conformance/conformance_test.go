@@ -19,7 +19,7 @@ import (
 // CONFORMANCE_CASES is how many pods on nodes are tried.
 func TestMusterAndKubeSchedulerGiveTheSameAnswersInRandomScenarios(t *testing.T) {
 	c := begin(t)
-	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 12_000, 60_000)
+	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 50_000, 400_000)
 	c.hear(wanted, func(seed uint64) error { return judge.Hear(t.Context(), Generate(seed)) })
 	fmt.Printf("figure conformance_cases=%d\n", judge.Cases)
 	fmt.Printf("figure conformance_disagreements=%d\n", judge.Disagreements)

@@ -23,8 +23,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// apiServer is the API server of an [Interleaving], and the watch that shows muster what it has. It is safe for concurrent
-// use, but for the watch.
+// apiServer is the API server of an [Interleaving], and the watch that shows muster what it has. It is safe for
+// concurrent use, but for the watch.
 type apiServer struct {
 	cluster *cluster.Cluster // which the watch fills
 
@@ -253,8 +253,8 @@ func (a *apiServer) skipNews() {
 	a.pods.news = slices.DeleteFunc(a.pods.news, func(pod *corev1.Pod) bool { return last[pod.UID] != pod })
 }
 
-// known is the cluster as muster can know it: as the watch has shown it, with muster's own
-// bindings, and with other pods where they count. The pod that is asked about is pending.
+// known is the cluster as muster can know it: as the watch has shown it, with muster's own bindings, and with other
+// pods where they count. The pod that is asked about is pending.
 func (a *apiServer) known(about types.UID, others map[types.UID]string) *Scenario {
 	a.mu.Lock()
 	defer a.mu.Unlock()

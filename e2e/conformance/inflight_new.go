@@ -20,15 +20,15 @@ import (
 // assumeTTL is how long a pod counts on a node that muster has found for it.
 const assumeTTL = time.Minute
 
-// NewInterleaving makes one whose cluster has nodes, objects and pods, of which muster's watch has shown all.
-// What it starts ends with the context.
+// NewInterleaving makes one whose cluster has nodes, objects and pods, of which muster's watch has shown all. What it
+// starts ends with the context.
 func NewInterleaving(ctx context.Context, seed uint64) (*Interleaving, error) {
 	s, modes := newSource(seed), Modes()
 	registry := prometheus.NewRegistry()
 	c := newCluster(registry, assumeTTL)
 	i := &Interleaving{
-		Mode: modes[seed%uint64(len(modes))], source: s, cluster: c, api: newAPIServer(c), during: map[string]func(){}, offers: map[types.UID]*offered{},
-		doubts: map[types.UID]*offered{},
+		Mode: modes[seed%uint64(len(modes))], source: s, cluster: c, api: newAPIServer(c),
+		during: map[string]func(){}, offers: map[types.UID]*offered{}, doubts: map[types.UID]*offered{},
 	}
 	i.draw()
 	if err := i.open(ctx, registry, seed); err != nil {
@@ -101,8 +101,8 @@ func (i *Interleaving) profiles(registry *prometheus.Registry) (*predicates.Prof
 	return predicates.NewProfiles(store), nil
 }
 
-// pause is a predicate that is for every node. While a pod is judged it lets happen what was drawn to. Of the pods of
-// a class only the first one is judged.
+// pause is a predicate that is for every node. While a pod is judged it lets happen what was drawn to. Of the pods of a
+// class only the first one is judged.
 type pause struct{ of *Interleaving }
 
 // Name implements predicates.Predicate.

@@ -158,22 +158,18 @@ func (j *Judge) count(about string, outcome Outcome) {
 
 // Answer is what one side says of a pod on a node.
 type Answer struct {
-	// Code is Success, Unschedulable (evicting pods could help),
-	// UnschedulableAndUnresolvable, or Error when a plugin of kube-scheduler failed.
+	// Code is Success, Unschedulable (evicting pods could help), UnschedulableAndUnresolvable, or Error when a plugin
+	// of kube-scheduler failed.
 	Code fwk.Code
-	// Reasons are why not. None against a node means that it was ruled out before it
-	// was looked at, by a PreFilter.
+	// Reasons are why not. None against a node means that it was ruled out before it was looked at, by a PreFilter.
 	Reasons []string
 	// AnyRejection says that muster may reject the node in any way.
 	AnyRejection bool
-	// Skipped says that kube-scheduler's filters were not run, since none of them
-	// concerns the pod.
+	// Skipped says that kube-scheduler's filters were not run, since none of them concerns the pod.
 	Skipped bool
-	// Score is the weighted sum of all scores, compared among the nodes that fit. It is
-	// 0 for those that do not.
+	// Score is the weighted sum of all scores, compared among the nodes that fit. It is 0 for those that do not.
 	Score int64
-	// Unscored says that a score of kube-scheduler failed, so that there is nothing to
-	// compare.
+	// Unscored says that a score of kube-scheduler failed, so that there is nothing to compare.
 	Unscored bool
 }
 
@@ -195,8 +191,8 @@ func (a Answer) repeatedBy(other Answer) bool {
 	})
 }
 
-// undecided says that a side rejects a node as it has no time to go on looking for devices. muster takes a second for that,
-// kube-scheduler ten.
+// undecided says that a side rejects a node as it has no time to go on looking for devices. muster takes a second for
+// that, kube-scheduler ten.
 func (a Answer) undecided() bool {
 	return slices.ContainsFunc(a.Reasons, func(reason string) bool {
 		return reason == searchTakesTooLong || strings.Contains(reason, "timed out trying to allocate devices")
@@ -206,9 +202,8 @@ func (a Answer) undecided() bool {
 // searchTakesTooLong is muster's reason.
 const searchTakesTooLong = "to look for devices takes too long"
 
-// isWithoutName says that a reason is another one without one of its words, and without
-// the errors that wrap it. Where kube-scheduler names an object in a reason, muster must
-// not: its reasons are constant.
+// isWithoutName says that a reason is another one without one of its words, and without the errors that wrap it. Where
+// kube-scheduler names an object in a reason, muster must not: its reasons are constant.
 func isWithoutName(reason, named string) bool {
 	if cause := strings.LastIndex(named, ": "); cause >= 0 {
 		named = named[cause+len(": "):]
@@ -248,17 +243,18 @@ func (a Answer) outcome(of Profile) Outcome {
 
 func (a Answer) String() string { return fmt.Sprintf("%v %q, score %d", a.Code, a.Reasons, a.Score) }
 
-// HearBinding holds a binding against kube-scheduler's filters. They agree if they let it pass, or fail over another pod.
+// HearBinding holds a binding against kube-scheduler's filters. They agree if they let it pass, or fail over another
+// pod.
 //
-// The cluster is as muster could know it when the binding was made: as its watch had shown it, and with every
-// binding of its own. What the API server had besides, muster could not know.
+// The cluster is as muster could know it when the binding was made: as its watch had shown it, and with every binding
+// of its own. What the API server had besides, muster could not know.
 //
-// Most filters refuse a pod for others that are there, and none for one that is not. These must let the pod pass.
-// Three filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, for which a pod in
-// another domain makes room in this one, and NodeVolumeLimits, for which a volume that is there already counts nothing.
-// For them the pod counts of which muster has decided, as in kube-scheduler's own
-// cache, though it may come to nothing; and if muster has picked the node when filter was called, that moment
-// counts, unless the watch has shown more since than that pods wait, have come where they counted, or have gone.
+// Most filters refuse a pod for others that are there, and none for one that is not. These must let the pod pass. Three
+// filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, for which a pod in another
+// domain makes room in this one, and NodeVolumeLimits, for which a volume that is there already counts nothing. For
+// them the pod counts of which muster has decided, as in kube-scheduler's own cache, though it may come to nothing; and
+// if muster has picked the node when filter was called, that moment counts, unless the watch has shown more since than
+// that pods wait, have come where they counted, or have gone.
 func (j *Judge) HearBinding(ctx context.Context, b *Binding) error {
 	j.Cases++
 	whole, err := j.admits(ctx, b.Known, b.Node)

@@ -15,8 +15,7 @@ func nameNode(s *source, pod *corev1.Pod) {
 	}
 }
 
-// The vocabulary of taints and tolerations. Numbers are for the operators Lt and Gt,
-// which are off by default.
+// The vocabulary of taints and tolerations. Numbers are for the operators Lt and Gt, which are off by default.
 func taintKey(s *source) string {
 	return one(s, corev1.TaintNodeUnschedulable, "dedicated", "example.com/level")
 }
@@ -58,10 +57,7 @@ func (s *source) toleration() corev1.Toleration {
 	} else if s.chance(25) {
 		t.Key = ""
 	}
-	if s.chance(20) {
-		seconds := one(s, int64(0), 300, -1)
-		t.TolerationSeconds = &seconds
-	}
+	t.TolerationSeconds = maybe(s, 20, int64(0), 300, -1)
 	return t
 }
 
@@ -103,9 +99,7 @@ func needFeatures(s *source, pod *corev1.Pod) {
 	if s.chance(20) {
 		pod.Spec.HostNetwork = true
 	}
-	if s.chance(40) {
-		pod.Spec.HostUsers = new(s.chance(40))
-	}
+	pod.Spec.HostUsers = maybe(s, 40, true, true, false, false, false)
 	for _, container := range containers(pod) {
 		if s.chance(8) {
 			action := one(s, corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
@@ -114,8 +108,8 @@ func needFeatures(s *source, pod *corev1.Pod) {
 	}
 }
 
-// nodeImages are the names of images as nodes report them, podImages as pods do: with and
-// without a tag, with a port in the name of the registry, and by digest.
+// nodeImages are the names of images as nodes report them, podImages as pods do: with and without a tag, with a port in
+// the name of the registry, and by digest.
 func nodeImages() []string {
 	return []string{
 		"web:latest", "web:v2", "registry.example.com:5000/db:latest", "registry.example.com:5000/db:v1", "cache@sha256:0", "nobody/runs-it:v1",
@@ -136,8 +130,8 @@ func podImages() []string {
 	}
 }
 
-// pull gives a node images, none of a name that another one has there: which of them
-// counts, kube-scheduler's snapshots and its cache do not agree on.
+// pull gives a node images, none of a name that another one has there: which of them counts, kube-scheduler's snapshots
+// and its cache do not agree on.
 func pull(s *source, node *corev1.Node) {
 	for images := several(s, len(nodeImages()), nodeImages()...); len(images) > 0; {
 		names := 1 + s.upTo(min(len(images), 2)-1)

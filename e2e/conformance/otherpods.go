@@ -56,8 +56,7 @@ func (s *source) weightedPodAffinityTerms(count int, owner *corev1.Pod) []corev1
 	return terms
 }
 
-// podAffinityTerm draws a term, which may be about the pod itself or about those that
-// many are like. Few do not parse.
+// podAffinityTerm draws a term, which may be about the pod itself or about those that many are like. Few do not parse.
 func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
 	term := corev1.PodAffinityTerm{TopologyKey: s.topologyKey(), LabelSelector: s.labelSelector(podLabels())}
 	switch {
@@ -105,8 +104,7 @@ func herd(s *source, pod *corev1.Pod) {
 	}
 }
 
-// spreadPods draws the topology spread constraints of a pod. Many have none, for the
-// default ones.
+// spreadPods draws the topology spread constraints of a pod. Many have none, for the default ones.
 func spreadPods(s *source, pod *corev1.Pod) {
 	if s.chance(50) {
 		return
@@ -122,10 +120,7 @@ func spreadPods(s *source, pod *corev1.Pod) {
 		if s.chance(25) {
 			constraint.MatchLabelKeys = s.keys(podLabels())
 		}
-		if s.chance(25) {
-			few := one(s, int32(0), 1, 2, 3, 4, 20)
-			constraint.MinDomains = &few
-		}
+		constraint.MinDomains = maybe(s, 25, int32(0), 1, 2, 3, 4, 20)
 		pod.Spec.TopologySpreadConstraints = append(pod.Spec.TopologySpreadConstraints, constraint)
 	}
 }
@@ -138,8 +133,7 @@ func (s *source) topologyKey() string {
 	return one(s, zoneLabel, zoneLabel, regionLabel, corev1.LabelHostname)
 }
 
-// drawSpreadArgs draws default constraints, or where they come from. No two may be for
-// the same purpose.
+// drawSpreadArgs draws default constraints, or where they come from. No two may be for the same purpose.
 func drawSpreadArgs(s *source) map[string]any {
 	if s.chance(20) {
 		return map[string]any{"defaultingType": config.SystemDefaulting}
@@ -163,11 +157,7 @@ func drawSpreadArgs(s *source) map[string]any {
 // spreadConstraint draws what constraints of pods and default ones have in common.
 func (s *source) spreadConstraint() corev1.TopologySpreadConstraint {
 	policy := func() *corev1.NodeInclusionPolicy {
-		policies := []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}
-		if s.chance(50) {
-			return nil
-		}
-		return new(one(s, policies...))
+		return maybe(s, 50, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	}
 	return corev1.TopologySpreadConstraint{
 		MaxSkew:            one(s, int32(1), 1, 1, 2, 3, 5),

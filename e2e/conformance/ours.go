@@ -61,7 +61,8 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 	return view, nil
 }
 
-// resolveClaims gives a pod that asks the claims that it has where it waits. A node that it wishes for is none that it is on.
+// resolveClaims gives a pod that asks the claims that it has where it waits. A node that it wishes for is none that it
+// is on.
 func resolveClaims(c *cluster.Cluster, pod *cluster.Pod) error {
 	waiting := pod.DeepCopy()
 	waiting.Spec.NodeName = ""

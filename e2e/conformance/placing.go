@@ -19,16 +19,14 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// Placing is what came of it when the pending pods of a scenario were placed one after
-// the other. Every choice is rated by kube-scheduler's own scores, as the nodes were at
-// that moment and compared among those that fit.
+// Placing is what came of it when the pending pods of a scenario were placed one after the other. Every choice is rated
+// by kube-scheduler's own scores, as the nodes were at that moment and compared among those that fit.
 type Placing struct {
 	// Placed is how many pods got a node.
 	Placed int
 	// Score is the sum of the scores of their nodes.
 	Score int64
-	// BelowBest is how many pods got a node while another one had a higher score, or none
-	// while one of them fitted.
+	// BelowBest is how many pods got a node while another one had a higher score, or none while one of them fitted.
 	BelowBest int
 }
 
@@ -51,8 +49,8 @@ type moment struct {
 // choice is which of a scenario's nodes a pending pod gets, -1 for none.
 type choice func(m *moment) (int, error)
 
-// PlaceLikeKubeScheduler places the pods as kube-scheduler does when it scores all nodes:
-// each on one of the nodes with the highest score, at random by the seed.
+// PlaceLikeKubeScheduler places the pods as kube-scheduler does when it scores all nodes: each on one of the nodes with
+// the highest score, at random by the seed.
 func (j *Judge) PlaceLikeKubeScheduler(ctx context.Context, s *Scenario, seed uint64) (Placing, error) {
 	random := newSource(seed)
 	return j.place(ctx, s, func(m *moment) (int, error) {
@@ -131,8 +129,7 @@ func plan(s *Scenario, seed uint64) ([]string, error) {
 	return names, nil
 }
 
-// place puts every pending pod where it is chosen to go, and asks kube-scheduler before
-// each.
+// place puts every pending pod where it is chosen to go, and asks kube-scheduler before each.
 func (j *Judge) place(ctx context.Context, s *Scenario, chosen choice) (Placing, error) {
 	now := *s
 	now.Placed = slices.Clone(s.Placed)
@@ -209,8 +206,8 @@ func StockSample(nodes int) int {
 	return max(fewest, nodes*max(5, 50-nodes/125)/100)
 }
 
-// PlaceOfASample places the pods as kube-scheduler does when it does not look at all nodes. Of nodes that it rates alike
-// it takes one at random by the seed.
+// PlaceOfASample places the pods as kube-scheduler does when it does not look at all nodes. Of nodes that it rates
+// alike it takes one at random by the seed.
 func (j *Judge) PlaceOfASample(ctx context.Context, s *Scenario, sample Sample, seed uint64) (Placing, error) {
 	random, window := newSource(seed), newWindow(s.Nodes)
 	var extender *musterOffering

@@ -16,11 +16,11 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// PLACED_PODS is how many pods are placed by either side, on clusters of PLACING_NODES nodes with PODS_OF_A_PLACING pods
-// each.
+// PLACED_PODS is how many pods are placed by either side, on clusters of PLACING_NODES nodes with PODS_OF_A_PLACING
+// pods each.
 func TestAPlanIsAsGoodAsWhatKubeSchedulerChooses(t *testing.T) {
 	c := begin(t)
-	wanted, nodes, pods := size(t, "PLACED_PODS", 400, 800), size(t, "PLACING_NODES", 25, 25), size(t, "PODS_OF_A_PLACING", 100, 100)
+	wanted, nodes, pods := size(t, "PLACED_PODS", 400, 4000), size(t, "PLACING_NODES", 25, 25), size(t, "PODS_OF_A_PLACING", 100, 100)
 	var theirs, ours Placing
 	for seed := c.seed; theirs.Placed < wanted; seed++ {
 		c.placeBoth(GenerateDeployments(seed, nodes, pods), seed, &theirs, &ours)
@@ -28,8 +28,8 @@ func TestAPlanIsAsGoodAsWhatKubeSchedulerChooses(t *testing.T) {
 	c.compare("", theirs, ours)
 }
 
-// OPENB_PERCENT is how much of the openb trace is placed by either side: so many percent of its nodes and as many of its
-// pods. DEMO_DATA is its directory, relative to the root of the repository.
+// OPENB_PERCENT is how much of the openb trace is placed by either side: so many percent of its nodes and as many of
+// its pods. DEMO_DATA is its directory, relative to the root of the repository.
 func TestAPlanIsAsGoodAsWhatKubeSchedulerChoosesOnOpenB(t *testing.T) {
 	c := begin(t)
 	var theirs, ours Placing
@@ -65,8 +65,8 @@ func (c *campaign) compare(figure string, theirs, ours Placing) {
 	}
 }
 
-// openb draws a part of the openb trace. As many pods come to a node as in the whole trace, so that in the end not all of
-// them fit. The test is skipped where the trace is not.
+// openb draws a part of the openb trace. As many pods come to a node as in the whole trace, so that in the end not all
+// of them fit. The test is skipped where the trace is not.
 func openb(t *testing.T, percent int, seed uint64) *Scenario {
 	t.Helper()
 	data := os.Getenv("DEMO_DATA")
@@ -116,8 +116,8 @@ func TestAPlacingNoticesWhenANodeIsNotTheBest(t *testing.T) {
 	}
 }
 
-// SAMPLED_PODS is how many pods are placed by each of those who look at a part of the nodes, on each of SAMPLED_CLUSTERS
-// clusters of SAMPLED_NODES nodes.
+// SAMPLED_PODS is how many pods are placed by each of those who look at a part of the nodes, on each of
+// SAMPLED_CLUSTERS clusters of SAMPLED_NODES nodes.
 func TestWhatIsChosenOfFewNodesIsAsGood(t *testing.T) {
 	c := begin(t)
 	nodes, pods := size(t, "SAMPLED_NODES", 300, 500), size(t, "SAMPLED_PODS", 20, 60)

@@ -15,8 +15,8 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// HearPreemption puts a scenario of [GeneratePreemption] to both sides. On every node on which
-// kube-scheduler's DefaultPreemption tries to evict pods for the pending one:
+// HearPreemption puts a scenario of [GeneratePreemption] to both sides. On every node on which kube-scheduler's
+// DefaultPreemption tries to evict pods for the pending one:
 //
 //   - what DefaultPreemption proposes is enough for muster's preempt verb, and stays as it is;
 //   - where the proposed victims are not enough, the verb chooses the same ones, in the same order and with the same number of
@@ -36,11 +36,11 @@ import (
 //   - In a plan nominated pods count on all nodes at once, and for sure. No plan is compared with nominated pods and
 //     predicates that look at other nodes, or at volumes that two pods may share.
 //
-// A search for devices may be cut short on either side when it takes long, so nothing is judged of a hearing that takes as
-// long as one may.
+// A search for devices may be cut short on either side when it takes long, so nothing is judged of a hearing that takes
+// as long as one may.
 //
-// And kube-scheduler is wrong where no scenario is drawn: it gives back a host port that two pods of a node have when one
-// of them goes, and a ReadWriteOncePod claim when another pod of that claim goes, or of one of its name in another
+// And kube-scheduler is wrong where no scenario is drawn: it gives back a host port that two pods of a node have when
+// one of them goes, and a ReadWriteOncePod claim when another pod of that claim goes, or of one of its name in another
 // namespace; PodTopologySpread subtracts a pod that is going, which it has not counted. About nominated pods it may be
 // wrong as well, see misjudges.
 func (j *Judge) HearPreemption(ctx context.Context, s *Scenario) error {
@@ -207,9 +207,10 @@ func (h *hearing) planned(ctx context.Context) {
 	}
 }
 
-// promisedBeyond reports whether there are nominated pods, and predicates to which they matter otherwise in a plan: those that
-// look at other nodes than one, as kube-scheduler counts only who is nominated to the node that it looks at, and the limits of
-// volumes if a nominated pod may bring one that the pod shares: kube-scheduler does not rely on its coming.
+// promisedBeyond reports whether there are nominated pods, and predicates to which they matter otherwise in a plan:
+// those that look at other nodes than one, as kube-scheduler counts only who is nominated to the node that it looks at,
+// and the limits of volumes if a nominated pod may bring one that the pod shares: kube-scheduler does not rely on its
+// coming.
 func (h *hearing) promisedBeyond() bool {
 	nominated, pod := h.scenario.Nominated, h.scenario.Pending[0]
 	return len(nominated) > 0 && slices.ContainsFunc(h.scenario.Profile.Filter, func(name string) bool {
@@ -219,10 +220,10 @@ func (h *hearing) promisedBeyond() bool {
 	})
 }
 
-// apportions reports whether a disruption budget allows some of the pods on a node to be evicted that might be, and
-// not all of them. kube-scheduler has it allow the most important ones, so that the others are the last to go, and
-// counts against it those of the others that go, though the budget might allow it. muster has it allow the
-// least important ones, and counts what goes beyond it.
+// apportions reports whether a disruption budget allows some of the pods on a node to be evicted that might be, and not
+// all of them. kube-scheduler has it allow the most important ones, so that the others are the last to go, and counts
+// against it those of the others that go, though the budget might allow it. muster has it allow the least important
+// ones, and counts what goes beyond it.
 func (h *hearing) apportions(node string) bool {
 	for _, budget := range h.scenario.Objects.PodDisruptionBudgets {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)

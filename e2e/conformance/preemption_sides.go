@@ -118,8 +118,8 @@ func (m *musterPreempting) answer(proposed evictions) (evictions, error) {
 	return all, nil
 }
 
-// plan has a plan for a gang of the one pod evict whom it has to: on the node that the plan chooses, "" if there
-// is none.
+// plan has a plan for a gang of the one pod evict whom it has to: on the node that the plan chooses, "" if there is
+// none.
 func (m *musterPreempting) plan() (node string, e eviction) {
 	pods := []*cluster.Pod{m.waiting}
 	plan := placement.New(m.store, pods, 0)
@@ -209,10 +209,11 @@ func (d *dryRun) filter(ctx context.Context, nodes []fwk.NodeInfo) error {
 	return nil
 }
 
-// misjudges reports whether it may be wrong about how nominated pods and the pod get on. A plugin that finds nothing to do
-// among the pods on nodes sits out, and is not told of nominated ones: InterPodAffinity where nobody who is on a node has
-// anything against the pod, and the pod nothing against others; VolumeRestrictions where nobody uses its ReadWriteOncePod
-// claims. And by a constraint with an empty selector PodTopologySpread counts no pod on a node, but each nominated one.
+// misjudges reports whether it may be wrong about how nominated pods and the pod get on. A plugin that finds nothing to
+// do among the pods on nodes sits out, and is not told of nominated ones: InterPodAffinity where nobody who is on a
+// node has anything against the pod, and the pod nothing against others; VolumeRestrictions where nobody uses its
+// ReadWriteOncePod claims. And by a constraint with an empty selector PodTopologySpread counts no pod on a node, but
+// each nominated one.
 func (d *dryRun) misjudges(s *Scenario) bool {
 	skipped, exclusive := d.state.GetSkipFilterPlugins(), exclusiveClaims(s)
 	return skipped.Has(names.InterPodAffinity) && slices.ContainsFunc(s.Nominated, keepsApart) ||

@@ -7,8 +7,7 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// scalarNames are extended resources of two domains, one of Kubernetes' own domain, and
-// huge pages.
+// scalarNames are extended resources of two domains, one of Kubernetes' own domain, and huge pages.
 func scalarNames() []corev1.ResourceName {
 	return []corev1.ResourceName{
 		"example.com/gpu", "example.com/fpga", "net.example.org/nic", "vendor.kubernetes.io/card",
@@ -76,8 +75,8 @@ func ask(s *source, pod *corev1.Pod) {
 	}
 }
 
-// overask has few pods ask for more of a resource than any node has, near to all that 64 bits hold. It does not come
-// to what they do not hold: kube-scheduler's sums are less than nothing then, which fits everywhere.
+// overask has few pods ask for more of a resource than any node has, near to all that 64 bits hold. It does not come to
+// what they do not hold: kube-scheduler's sums are less than nothing then, which fits everywhere.
 func (s *source) overask(pod *corev1.Pod) {
 	if !s.chance(3) {
 		return
@@ -91,8 +90,7 @@ func (s *source) overask(pod *corev1.Pod) {
 	s.put(container.Resources.Requests, 20, "example.com/gpu", "4611686018427387904", "9007199254740993")
 }
 
-// requirements draws requests, limits (which become requests where there are none), or
-// both.
+// requirements draws requests, limits (which become requests where there are none), or both.
 func (s *source) requirements() corev1.ResourceRequirements {
 	switch s.upTo(3) {
 	case 0:
@@ -104,8 +102,8 @@ func (s *source) requirements() corev1.ResourceRequirements {
 	}
 }
 
-// resize puts a placed pod somewhere on the way from one size to another: what was
-// allocated and what is in effect differ from what is asked for.
+// resize puts a placed pod somewhere on the way from one size to another: what was allocated and what is in effect
+// differ from what is asked for.
 func resize(s *source, pod *corev1.Pod) {
 	if !s.chance(30) {
 		return

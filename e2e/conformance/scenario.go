@@ -18,8 +18,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Scenario is a cluster, a profile and the pods that ask for a place. Its YAML form is
-// that of the files in testdata.
+// Scenario is a cluster, a profile and the pods that ask for a place. Its YAML form is that of the files in testdata.
 type Scenario struct {
 	Profile Profile        `json:"profile"`
 	Nodes   []*corev1.Node `json:"nodes"`
@@ -28,8 +27,8 @@ type Scenario struct {
 	Placed []*corev1.Pod `json:"placed,omitempty"`
 	// Pending pods ask for a place. A nodeName in their spec is a wish.
 	Pending []*corev1.Pod `json:"pending"`
-	// Nominated pods wait as well. Room is promised to each on the node that it is nominated to, which only
-	// preemption looks at.
+	// Nominated pods wait as well. Room is promised to each on the node that it is nominated to, which only preemption
+	// looks at.
 	Nominated []*corev1.Pod `json:"nominated,omitempty"`
 }
 
@@ -89,8 +88,7 @@ type question struct {
 	Profile
 }
 
-// questions are every plugin of the profile alone, at each extension point, and the
-// whole profile.
+// questions are every plugin of the profile alone, at each extension point, and the whole profile.
 func (p Profile) questions() []question {
 	var questions []question
 	for _, name := range p.Filter {
@@ -129,8 +127,7 @@ type Objects struct {
 	ResourceClaims         []*resourcev1.ResourceClaim     `json:"resourceClaims,omitempty"`
 }
 
-// kind is the objects of one kind, and the informer that kube-scheduler's plugins read
-// them from, if they do.
+// kind is the objects of one kind, and the informer that kube-scheduler's plugins read them from, if they do.
 type kind struct {
 	objects  []runtime.Object
 	informer func(informers.SharedInformerFactory) cache.SharedIndexInformer

@@ -24,17 +24,15 @@ const (
 	podsOfAClass = 2
 )
 
-// History is a cluster that changes at random, and the verdict store of a random profile
-// that is asked about it all the while. What the store says must be what the profile says
-// of the same snapshot when it remembers nothing:
+// History is a cluster that changes at random, and the verdict store of a random profile that is asked about it all the
+// while. What the store says must be what the profile says of the same snapshot when it remembers nothing:
 //
 //	history, err := conformance.NewHistory(seed)
 //	...
 //	err = history.Change()
 //	checks, stale := history.Compare()
 //
-// The same seed makes the same one. Every plugin of muster takes part, those that
-// kube-scheduler lacks included.
+// The same seed makes the same one. Every plugin of muster takes part, those that kube-scheduler lacks included.
 type History struct {
 	source  *source
 	cluster *cluster.Cluster
@@ -110,8 +108,8 @@ func (h *History) class() ([]*cluster.Pod, error) {
 	return class, nil
 }
 
-// Compare asks about some of the classes, so that others lag behind. It returns how many
-// verdicts and totals of a class on a node it compared, and those that were stale.
+// Compare asks about some of the classes, so that others lag behind. It returns how many verdicts and totals of a class
+// on a node it compared, and those that were stale.
 func (h *History) Compare() (checks int, stale []string) {
 	for _, class := range several(h.source, askedClasses, h.classes...) {
 		asked, err := h.asking(class)
@@ -174,8 +172,8 @@ func hasOwnClaim(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == ownClaim })
 }
 
-// claimForItself has the pods of a class have a claim for two devices each, by a template. Hardly anything else keeps them
-// from a node, so that it is seen what devices do.
+// claimForItself has the pods of a class have a claim for two devices each, by a template. Hardly anything else keeps
+// them from a node, so that it is seen what devices do.
 func claimForItself(template *corev1.Pod) {
 	template.Spec = corev1.PodSpec{
 		SchedulerName: template.Spec.SchedulerName, Containers: []corev1.Container{{Name: "main"}},
@@ -211,9 +209,9 @@ func ownClaimOf(pod *corev1.Pod) *resourcev1.ResourceClaim {
 	}
 }
 
-// asking is a pod of a class that is asked about: one that never comes to a node, or one that waits for one and may be there
-// when others are asked about, since what is remembered was found out about the first that was asked about. Of pods with
-// claims for themselves it is one that waits, nil when none does.
+// asking is a pod of a class that is asked about: one that never comes to a node, or one that waits for one and may be
+// there when others are asked about, since what is remembered was found out about the first that was asked about. Of
+// pods with claims for themselves it is one that waits, nil when none does.
 func (h *History) asking(class []*cluster.Pod) (*cluster.Pod, error) {
 	of := class[0].OwnerReferences[0].UID
 	var waiting []*cluster.Pod

@@ -34,8 +34,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// kubeScheduler is the in-tree side: the real framework with the real plugins. Its
-// informers never start; a scenario is all that it knows.
+// kubeScheduler is the in-tree side: the real framework with the real plugins. Its informers never start; a scenario is
+// all that it knows.
 type kubeScheduler struct {
 	registry frameworkruntime.Registry
 	client   kubernetes.Interface
@@ -189,8 +189,7 @@ func (v *inTreeView) compare(ctx context.Context, profile Profile, nodes []int) 
 	return rated, nil
 }
 
-// framework builds kube-scheduler's framework with a set of plugins, each at all the
-// extension points that it has.
+// framework builds kube-scheduler's framework with a set of plugins, each at all the extension points that it has.
 func (v *inTreeView) framework(ctx context.Context, profile Profile, set []config.Plugin) (framework.Framework, error) {
 	inTreeProfile := config.KubeSchedulerProfile{
 		SchedulerName: corev1.DefaultSchedulerName,
@@ -231,8 +230,8 @@ func (p Profile) scoreSet() []config.Plugin {
 	return set
 }
 
-// decodeArgs decodes and defaults arguments as kube-scheduler does with those in its
-// configuration file. They are nil for a plugin that takes none.
+// decodeArgs decodes and defaults arguments as kube-scheduler does with those in its configuration file. They are nil
+// for a plugin that takes none.
 func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 	document := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": name + "Args"}
 	maps.Copy(document, args)
@@ -250,8 +249,8 @@ func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 	return object, nil
 }
 
-// ownPods is a factory with an informer of pods of its own: DynamicResources adds an index to it, which can be done once,
-// and a scenario is asked about by several frameworks.
+// ownPods is a factory with an informer of pods of its own: DynamicResources adds an index to it, which can be done
+// once, and a scenario is asked about by several frameworks.
 type ownPods struct {
 	informers.SharedInformerFactory
 	pods podInformer

@@ -11,6 +11,7 @@ import (
 // source is where everything random comes from. Two of the same seed draw the same.
 type source struct {
 	random *rand.Rand
+	large  bool // draws devices of all nodes that a large scenario may have
 }
 
 func newSource(seed uint64) *source {
@@ -26,6 +27,14 @@ func (s *source) upTo(most int) int { return s.random.IntN(most + 1) }
 // one draws one of the choices.
 func one[T any](s *source, choices ...T) T { return choices[s.random.IntN(len(choices))] }
 
+// maybe draws one of the choices so many times in a hundred, else it is nil.
+func maybe[T any](s *source, percent int, choices ...T) *T {
+	if !s.chance(percent) {
+		return nil
+	}
+	return new(one(s, choices...))
+}
+
 // several draws from none to most of the choices, none of them twice.
 func several[T any](s *source, most int, choices ...T) []T {
 	choices = slices.Clone(choices)
@@ -33,8 +42,8 @@ func several[T any](s *source, most int, choices ...T) []T {
 	return choices[:s.upTo(min(most, len(choices)))]
 }
 
-// vocabulary is the labels that there are, with their values: few, so that what is drawn
-// for one side of a selector often matches what is drawn for the other.
+// vocabulary is the labels that there are, with their values: few, so that what is drawn for one side of a selector
+// often matches what is drawn for the other.
 type vocabulary []struct {
 	key    string
 	values []string
@@ -95,8 +104,7 @@ func (s *source) keys(from vocabulary) []string {
 	return keys
 }
 
-// labelNode gives a node its labels. Some have none, and some lack the name of the host
-// or have one that is not theirs.
+// labelNode gives a node its labels. Some have none, and some lack the name of the host or have one that is not theirs.
 func labelNode(s *source, node *corev1.Node) {
 	if s.chance(8) {
 		return
@@ -114,8 +122,7 @@ func labelNode(s *source, node *corev1.Node) {
 	}
 }
 
-// labelSelector draws a selector: none, one that selects everything, and all operators.
-// It parses.
+// labelSelector draws a selector: none, one that selects everything, and all operators. It parses.
 func (s *source) labelSelector(of vocabulary) *metav1.LabelSelector {
 	if s.chance(5) {
 		return nil
