@@ -264,7 +264,7 @@ func (j *Judge) HearBinding(ctx context.Context, b *Binding) error {
 	refusal, of := whole, b.Known
 	alone := withoutNeeds(b.Known)
 	strict, err := j.admits(ctx, alone, b.Node)
-	if err != nil {
+	if err != nil || strict.Code == fwk.Error {
 		return err
 	}
 	if strict.Code != fwk.Success {

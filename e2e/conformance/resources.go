@@ -31,6 +31,12 @@ func offer(s *source, node *corev1.Node) {
 	s.put(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392", "1Pi", "1e15")
 	s.put(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
 	s.put(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
+	if s.chance(25) { // so that what is left to the others decides
+		plenty := resource.MustParse("1e12")
+		for _, name := range []corev1.ResourceName{"cpu", "memory", "ephemeral-storage", "pods"} {
+			offered[name] = plenty
+		}
+	}
 	for _, name := range several(s, 5, scalarNames()...) {
 		s.put(offered, 100, name, "0", "1", "2", "8", "4Gi")
 	}
@@ -161,7 +167,8 @@ func drawFitArgs(s *source) map[string]any {
 func (s *source) shape() []map[string]any {
 	var shape []map[string]any
 	for utilization := s.upTo(50); utilization <= 100 && len(shape) < 4; utilization += 1 + s.upTo(60) {
-		shape = append(shape, map[string]any{"utilization": utilization, "score": s.upTo(config.MaxShapeScore)})
+		score := one(s, 0, s.upTo(config.MaxShapeScore), s.upTo(config.MaxShapeScore))
+		shape = append(shape, map[string]any{"utilization": utilization, "score": score})
 	}
 	return shape
 }

@@ -87,8 +87,13 @@ func (h *History) class() ([]*cluster.Pod, error) {
 	for len(template.OwnerReferences) == 0 {
 		template = h.source.pod("")
 	}
-	if h.source.chance(40) {
+	switch {
+	case h.source.chance(40):
 		claimForItself(template)
+	case h.source.chance(50): // hardly anything but its volumes and its controller tells nodes apart
+		volumes := template.Spec.Volumes
+		template.Spec = anywhere(template)
+		template.Spec.Volumes = volumes
 	}
 	var class []*cluster.Pod
 	for range podsOfAClass {
@@ -175,10 +180,15 @@ func hasOwnClaim(pod *corev1.Pod) bool {
 // claimForItself has the pods of a class have a claim for two devices each, by a template. Hardly anything else keeps
 // them from a node, so that it is seen what devices do.
 func claimForItself(template *corev1.Pod) {
-	template.Spec = corev1.PodSpec{
-		SchedulerName: template.Spec.SchedulerName, Containers: []corev1.Container{{Name: "main"}},
-		Tolerations:    []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
-		ResourceClaims: []corev1.PodResourceClaim{{Name: ownClaim, ResourceClaimTemplateName: new(ownClaim)}},
+	template.Spec = anywhere(template)
+	template.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: ownClaim, ResourceClaimTemplateName: new(ownClaim)}}
+}
+
+// anywhere is the spec of a pod that asks for nothing.
+func anywhere(pod *corev1.Pod) corev1.PodSpec {
+	return corev1.PodSpec{
+		SchedulerName: pod.Spec.SchedulerName, Containers: []corev1.Container{{Name: "main"}},
+		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 	}
 }
 

@@ -17,7 +17,7 @@ const changesOfAHistory = 150
 // STALE_CHECKS is how many remembered verdicts of a class on a node are compared with fresh ones.
 func TestWhatIsRememberedIsNeverStaleWhateverChanges(t *testing.T) {
 	c := begin(t)
-	wanted, checks, found := size(t, "STALE_CHECKS", 300_000, 2_000_000), 0, 0
+	wanted, checks, found := size(t, "STALE_CHECKS", 500_000, 2_500_000), 0, 0
 	for seed := c.seed; checks < wanted && found == 0; seed++ {
 		history := newHistory(t, seed)
 		for range changesOfAHistory {
@@ -39,7 +39,7 @@ func TestWhatIsRememberedIsNeverStaleWhateverChanges(t *testing.T) {
 // Which change a view comes after is up to chance here, so the seed tells only what the cluster and the pods are.
 func TestWhatIsRememberedIsNeverStaleWhileOthersAskAndTheClusterChanges(t *testing.T) {
 	c := begin(t)
-	wanted := int64(size(t, "STALE_CHECKS", 300_000, 2_000_000) / 3)
+	wanted := int64(size(t, "STALE_CHECKS", 500_000, 2_500_000) / 3)
 	var checks, found atomic.Int64
 	for seed := c.seed; checks.Load() < wanted && found.Load() == 0; seed++ {
 		history := newHistory(t, seed)
