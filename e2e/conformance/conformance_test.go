@@ -126,6 +126,7 @@ func TestEveryPluginIsHeldAgainstKubeSchedulerUnlessItHasNone(t *testing.T) {
 }
 
 func TestTheSameSeedDrawsTheSameScenario(t *testing.T) {
+	t.Parallel()
 	for name, generate := range map[string]func(seed uint64) *Scenario{"of verdicts": Generate, "of preemption": GeneratePreemption} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(generate(7), generate(7)); diff != "" {
@@ -223,6 +224,7 @@ placed:
 }
 
 func TestTheSearchForTheSmallestScenarioEnds(t *testing.T) {
+	t.Parallel()
 	tried := 0
 	smallest(GeneratePreemption(7), func(*Scenario) bool { tried++; return false })
 	if tried == 0 || tried > mostTrials {

@@ -78,7 +78,7 @@ func drawDevices(s *source, to *Objects) {
 		to.DeviceClasses = append(to.DeviceClasses, s.deviceClass(name))
 	}
 	nodes := mostNodes
-	if s.large {
+	if s.large || s.chance(1) {
 		nodes = mostNodesSeldom
 	}
 	for i := range nodes {

@@ -93,6 +93,7 @@ func openb(t *testing.T, percent int, seed uint64) *Scenario {
 }
 
 func TestAPlacingNoticesWhenANodeIsNotTheBest(t *testing.T) {
+	t.Parallel()
 	scenario := GenerateDeployments(7, 10, 20)
 	judge := newJudge(t)
 	worst, err := judge.place(t.Context(), scenario, func(m *moment) (int, error) {

@@ -103,6 +103,7 @@ func TestWhatIsRememberedIsNotStaleWhenTheJournalForgot(t *testing.T) {
 }
 
 func TestTheSameSeedMakesTheSameHistory(t *testing.T) {
+	t.Parallel()
 	var events []string
 	for _, seed := range []uint64{7, 7, 8} {
 		history := newHistory(t, seed)

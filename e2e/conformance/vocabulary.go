@@ -11,7 +11,7 @@ import (
 // source is where everything random comes from. Two of the same seed draw the same.
 type source struct {
 	random *rand.Rand
-	large  bool // draws devices of all nodes that a large scenario may have
+	large  bool // has devices drawn for as many nodes as there may be
 }
 
 func newSource(seed uint64) *source {
