@@ -62,8 +62,16 @@ func (s *source) nodeSelector(terms int) *corev1.NodeSelector {
 	return selector
 }
 
-// preferredTerms draws terms that parse, since kube-scheduler gives up on a pod with
-// another one before it has scored a node. Some are empty, or weigh nothing.
+// labelled selects nodes by the values of a label.
+func labelled(key string, how corev1.NodeSelectorOperator, values ...string) *corev1.NodeSelector {
+	requirement := corev1.NodeSelectorRequirement{Key: key, Operator: how, Values: values}
+	return &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{requirement}}},
+	}
+}
+
+// preferredTerms draws terms that parse, since kube-scheduler gives up on a pod with another one before it has scored a
+// node. Some are empty, or weigh nothing.
 func (s *source) preferredTerms() []corev1.PreferredSchedulingTerm {
 	var terms []corev1.PreferredSchedulingTerm
 	for range s.upTo(3) {
@@ -81,8 +89,8 @@ func (s *source) preferredTerms() []corev1.PreferredSchedulingTerm {
 	return terms
 }
 
-// requirement draws a requirement that may be malformed: a comparison with something
-// that is no number, values where none may be.
+// requirement draws a requirement that may be malformed: a comparison with something that is no number, values where
+// none may be.
 func (s *source) requirement() corev1.NodeSelectorRequirement {
 	r := s.wellFormed()
 	if s.chance(5) {
@@ -129,8 +137,7 @@ func isInvalid(r corev1.NodeSelectorRequirement) bool {
 	return slices.ContainsFunc(r.Values, func(value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
 }
 
-// nameRequirement draws a requirement on the node's name, now and then with more names
-// than the one that is allowed.
+// nameRequirement draws a requirement on the node's name, now and then with more names than the one that is allowed.
 func (s *source) nameRequirement() corev1.NodeSelectorRequirement {
 	r := corev1.NodeSelectorRequirement{
 		Key:      metav1.ObjectNameField,

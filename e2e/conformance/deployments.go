@@ -12,10 +12,9 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// GenerateDeployments draws a scenario that is less wild than others: nodes of a few
-// sizes in three zones, Deployments of different sizes that have pods already, and more
-// pods of these to be placed, in any order. The profile is the default one of a muster
-// that picks the nodes. The same seed draws the same one.
+// GenerateDeployments draws a scenario that is less wild than others: nodes of a few sizes in three zones, Deployments
+// of different sizes that have pods already, and more pods of these to be placed, in any order. The profile is the
+// default one of a muster that picks the nodes. The same seed draws the same one.
 func GenerateDeployments(seed uint64, nodes, pods int) *Scenario {
 	const placedOnEach = 2
 	s := newSource(seed)
@@ -50,8 +49,7 @@ func GenerateDeployments(seed uint64, nodes, pods int) *Scenario {
 	return scenario
 }
 
-// pickingProfile is the default one with nodeSelection Extender, less what kube-scheduler
-// lacks.
+// pickingProfile is the default one with nodeSelection Extender, less what kube-scheduler lacks.
 func pickingProfile() Profile {
 	cfg := config.Default().Profiles[0]
 	cfg.NodeSelection = config.NodeSelectionExtender
@@ -91,8 +89,7 @@ func (s *source) machine(name string) *corev1.Node {
 	return node
 }
 
-// deployment draws the ReplicaSet of a Deployment, and a pod of it without a name of its
-// own.
+// deployment draws the ReplicaSet of a Deployment, and a pod of it without a name of its own.
 func (s *source) deployment(name string) (*appsv1.ReplicaSet, *corev1.Pod) {
 	same := &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 	set := &appsv1.ReplicaSet{
@@ -112,8 +109,8 @@ func (s *source) deployment(name string) (*appsv1.ReplicaSet, *corev1.Pod) {
 	return set, pod
 }
 
-// arrange draws where the pods of a Deployment are to be: away from each other, spread
-// over zones, near to another one, on some nodes, or where the defaults have them.
+// arrange draws where the pods of a Deployment are to be: away from each other, spread over zones, near to another one,
+// on some nodes, or where the defaults have them.
 func (s *source) arrange(pod *corev1.Pod, same *metav1.LabelSelector) {
 	affinity := &corev1.Affinity{}
 	pod.Spec.Affinity = affinity
@@ -137,10 +134,8 @@ func (s *source) arrange(pod *corev1.Pod, same *metav1.LabelSelector) {
 			WhenUnsatisfiable: one(s, corev1.DoNotSchedule, corev1.ScheduleAnyway),
 		}}
 	case 5:
-		affinity.NodeAffinity = &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-			Weight: 20, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
-				Key: diskLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{"ssd"},
-			}}},
-		}}}
+		affinity.NodeAffinity = &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+			{Weight: 20, Preference: labelled(diskLabel, corev1.NodeSelectorOpIn, "ssd").NodeSelectorTerms[0]},
+		}}
 	}
 }

@@ -78,7 +78,7 @@ func drawDevices(s *source, to *Objects) {
 		to.DeviceClasses = append(to.DeviceClasses, s.deviceClass(name))
 	}
 	nodes := mostNodes
-	if s.chance(5) {
+	if s.large || s.chance(1) {
 		nodes = mostNodesSeldom
 	}
 	for i := range nodes {
@@ -94,11 +94,7 @@ func drawDevices(s *source, to *Objects) {
 				spec.AllNodes = new(true)
 				return
 			}
-			spec.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{
-					{Key: zoneLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{one(s, "a", "b")}},
-				},
-			}}}
+			spec.NodeSelector = labelled(zoneLabel, corev1.NodeSelectorOpIn, one(s, "a", "b"))
 		}, to)
 	}
 	for s.chance(15) {
@@ -126,8 +122,8 @@ func (s *source) deviceClass(name string) *resourcev1.DeviceClass {
 	}
 	// A class that loses the name of a resource to another one may lose its implicit one, too, by the order of events
 	// (updateResourceName2class in extendedresourcecache).
-	if name != "nic" && s.chance(50) {
-		class.Spec.ExtendedResourceName = new(deviceResource)
+	if name != "nic" {
+		class.Spec.ExtendedResourceName = maybe(s, 50, deviceResource)
 	}
 	return class
 }
@@ -165,13 +161,7 @@ func (s *source) taintRule(name string, to *Objects) *cluster.DeviceTaintRule {
 		Taint: s.deviceTaint(),
 	}}
 	if s.chance(90) {
-		by := &cluster.DeviceTaintSelector{}
-		if s.chance(60) {
-			by.Driver = new(one(s, deviceDrivers()...))
-		}
-		if s.chance(30) {
-			by.Device = new("device-1")
-		}
+		by := &cluster.DeviceTaintSelector{Driver: maybe(s, 60, deviceDrivers()...), Device: maybe(s, 30, "device-1")}
 		if s.chance(60) && len(to.ResourceSlices) > 0 {
 			by.Pool = new(one(s, to.ResourceSlices...).Spec.Pool.Name)
 		}
@@ -195,8 +185,8 @@ func (s *source) device(driver string, i int, partitioned bool) resourcev1.Devic
 		},
 		Capacity: map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"memory": {Value: resource.MustParse(one(s, "8Gi", "16Gi"))}},
 	}
-	if driver == nicDriver && s.chance(40) {
-		device.AllowMultipleAllocations = new(true)
+	if driver == nicDriver {
+		device.AllowMultipleAllocations = maybe(s, 40, true)
 	}
 	if s.chance(15) {
 		device.Taints = []resourcev1.DeviceTaint{s.deviceTaint()}
@@ -250,13 +240,10 @@ func (s *source) deviceRequest(i int) resourcev1.DeviceRequest {
 	}
 	exactly := &resourcev1.ExactDeviceRequest{
 		DeviceClassName: one(s, deviceClassNames()...), AllocationMode: resourcev1.DeviceAllocationModeExactCount,
-		Count: one(s, int64(1), 1, 1, 2, 3), Selectors: s.deviceSelectors(),
+		Count: one(s, int64(1), 1, 1, 2, 3), Selectors: s.deviceSelectors(), AdminAccess: maybe(s, 10, true),
 	}
 	if s.chance(10) {
 		exactly.AllocationMode, exactly.Count = resourcev1.DeviceAllocationModeAll, 0
-	}
-	if s.chance(10) {
-		exactly.AdminAccess = new(true)
 	}
 	if s.chance(20) {
 		exactly.Tolerations = []resourcev1.DeviceToleration{{Key: "example.com/unhealthy", Operator: resourcev1.DeviceTolerationOpExists}}
@@ -285,22 +272,20 @@ func (s *source) deviceSelectors() []resourcev1.DeviceSelector {
 func (s *source) allocate(claim *resourcev1.ResourceClaim, slice *resourcev1.ResourceSlice) {
 	allocation := &resourcev1.AllocationResult{}
 	if slice.Spec.NodeName != nil {
-		allocation.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchFields: []corev1.NodeSelectorRequirement{
-				{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{*slice.Spec.NodeName}},
-			},
-		}}}
+		named := corev1.NodeSelectorRequirement{
+			Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{*slice.Spec.NodeName},
+		}
+		allocation.NodeSelector = &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{named}}},
+		}
 	}
 	for _, device := range several(s, 2, slice.Spec.Devices...) {
 		result := resourcev1.DeviceRequestAllocationResult{
-			Request: "request-0", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: device.Name,
+			Request: "request-0", Driver: slice.Spec.Driver, Pool: slice.Spec.Pool.Name, Device: device.Name, AdminAccess: maybe(s, 10, true),
 		}
 		if ptr.Deref(device.AllowMultipleAllocations, false) {
 			result.ShareID = new(claim.UID + "/" + types.UID(device.Name))
 			result.ConsumedCapacity = map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(one(s, "4Gi", "8Gi"))}
-		}
-		if s.chance(10) {
-			result.AdminAccess = new(true)
 		}
 		allocation.Devices.Results = append(allocation.Devices.Results, result)
 	}

@@ -6,9 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
 )
 
 // How many pods there are names for, and how many of the last events are kept.
@@ -17,17 +22,17 @@ const (
 	keptEvents = 12
 )
 
-// Change makes one random change: of a node, of what was measured on it, a pod, an object that is
-// neither, or of what is assumed.
+// Change makes one random change: of a node, of what was measured on it, a pod, an object that is neither, or of what
+// is assumed.
 func (h *History) Change() error {
 	switch draw := h.source.upTo(99); {
-	case draw < 30:
+	case draw < 28:
 		return h.changeNode()
-	case draw < 65:
+	case draw < 58:
 		return h.changePod()
-	case draw < 75:
+	case draw < 66:
 		return h.assume()
-	case draw < 83:
+	case draw < 74:
 		return h.measure()
 	default:
 		return h.changeObject()
@@ -50,8 +55,7 @@ func (h *History) setNode(node *corev1.Node, how string) error {
 	return set(h.cluster, node)
 }
 
-// changeNode adds, deletes or changes a node. One that is deleted comes back under the
-// same name.
+// changeNode adds, deletes or changes a node. One that is deleted comes back under the same name.
 func (h *History) changeNode() error {
 	drawn := h.source.node(nodeName(h.source.upTo(mostNodes - 1)))
 	known := h.nodes[drawn.Name]
@@ -60,16 +64,14 @@ func (h *History) changeNode() error {
 	}
 	next := known.DeepCopy()
 	aspect := one(
-		h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "annotations",
-		"everything", "nothing",
+		h.source, "delete", "labels", "a label", "a label less", "taints", "cordon", "allocatable", "conditions", "images", "features",
+		"annotations", "everything", "nothing",
 	)
 	switch aspect {
 	case "delete":
 		h.note("node %s: deleted", known.Name)
 		delete(h.nodes, known.Name)
 		return h.cluster.Delete(known)
-	case "labels":
-		next.Labels = drawn.Labels
 	case "a label":
 		if next.Labels == nil {
 			next.Labels = map[string]string{}
@@ -80,22 +82,34 @@ func (h *History) changeNode() error {
 		if keys := slices.Sorted(maps.Keys(next.Labels)); len(keys) > 0 {
 			delete(next.Labels, one(h.source, keys...))
 		}
-	case "taints":
-		next.Spec.Taints = drawn.Spec.Taints
-	case "cordon":
-		next.Spec.Unschedulable = !next.Spec.Unschedulable
-	case "allocatable":
-		next.Status.Allocatable = drawn.Status.Allocatable
-	case "conditions":
-		next.Status.Conditions = drawn.Status.Conditions
-	case "images":
-		next.Status.Images = drawn.Status.Images
-	case "annotations":
-		next.Annotations = drawn.Annotations
-	case "everything":
-		next = drawn
+	default:
+		alter(next, drawn, aspect)
 	}
 	return h.setNode(next, aspect)
+}
+
+// alter changes an aspect of a node to what was drawn.
+func alter(node, drawn *corev1.Node, aspect string) {
+	switch aspect {
+	case "labels":
+		node.Labels = drawn.Labels
+	case "taints":
+		node.Spec.Taints = drawn.Spec.Taints
+	case "cordon":
+		node.Spec.Unschedulable = !node.Spec.Unschedulable
+	case "allocatable":
+		node.Status.Allocatable = drawn.Status.Allocatable
+	case "conditions":
+		node.Status.Conditions = drawn.Status.Conditions
+	case "images":
+		node.Status.Images = drawn.Status.Images
+	case "features":
+		node.Status.DeclaredFeatures = drawn.Status.DeclaredFeatures
+	case "annotations":
+		node.Annotations = drawn.Annotations
+	case "everything":
+		*node = *drawn
+	}
 }
 
 func (h *History) setPod(pod *corev1.Pod, how string) error {
@@ -138,8 +152,7 @@ func (h *History) changePod() error {
 	return h.setPod(next, aspect)
 }
 
-// newPod adds a pod, often one more of a class that is asked for. It waits for a place, or
-// was placed by somebody else.
+// newPod adds a pod, often one more of a class that is asked for. It waits for a place, or was placed by somebody else.
 func (h *History) newPod(name string) error {
 	pod, like := h.source.placed(name, h.anyNode()), h.source.chance(40)
 	if like {
@@ -180,8 +193,8 @@ func (h *History) deletePod(pod *corev1.Pod) error {
 
 func (h *History) anyNode() string { return nodeName(h.source.upTo(mostNodes - 1)) }
 
-// assume makes a pod that waits count on a node, or ends that it does: by a release, by
-// the news that it was bound, there or elsewhere, or was deleted.
+// assume makes a pod that waits count on a node, or ends that it does: by a release, by the news that it was bound,
+// there or elsewhere, or was deleted.
 func (h *History) assume() error {
 	var waiting []*corev1.Pod
 	for _, name := range slices.Sorted(maps.Keys(h.pods)) {
@@ -216,11 +229,17 @@ func (h *History) assume() error {
 	}
 }
 
-// changeObject adds, changes or deletes an object of one kind. To draw it anew is to
-// change it, since there are few names.
+// changeObject adds, changes or deletes an object of one kind. To draw it anew is to change it, since there are few
+// names.
 func (h *History) changeObject() error {
 	objects := h.source.objects()
-	kinds := slices.DeleteFunc(objects.kinds(), func(kind kind) bool { return len(kind.objects) == 0 })
+	kinds := objects.kinds()
+	if h.source.chance(70) {
+		for i := range kinds {
+			kinds[i].objects = slices.DeleteFunc(kinds[i].objects, func(object runtime.Object) bool { return !h.concerns(object) })
+		}
+	}
+	kinds = slices.DeleteFunc(kinds, func(kind kind) bool { return len(kind.objects) == 0 })
 	if len(kinds) == 0 {
 		return nil
 	}
@@ -235,4 +254,23 @@ func (h *History) changeObject() error {
 		return h.cluster.Delete(object)
 	}
 	return set(h.cluster, object)
+}
+
+// concerns reports whether a class that is asked for may look at an object of this name.
+func (h *History) concerns(object runtime.Object) bool {
+	named, _ := object.(metav1.Object)
+	return slices.ContainsFunc(h.classes, func(class []*cluster.Pod) bool {
+		pod := class[0]
+		switch object.(type) {
+		case *corev1.Namespace:
+			return named.GetName() == pod.Namespace
+		case *corev1.Service:
+			return named.GetNamespace() == pod.Namespace
+		case *corev1.PersistentVolumeClaim:
+			return named.GetNamespace() == pod.Namespace && uses(pod.Pod, named.GetName())
+		case *corev1.ReplicationController, *appsv1.ReplicaSet, *appsv1.StatefulSet:
+			return named.GetNamespace() == pod.Namespace && named.GetName() == pod.OwnerReferences[0].Name
+		}
+		return true
+	})
 }

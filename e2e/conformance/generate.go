@@ -31,7 +31,7 @@ func Generate(seed uint64) *Scenario {
 	s := newSource(seed)
 	scenario := &Scenario{Profile: s.profile(compared())}
 	nodes := 1 + s.upTo(mostNodes-1)
-	if s.upTo(seldom-1) == 0 {
+	if s.large = s.upTo(seldom-1) == 0; s.large {
 		nodes += s.upTo(mostNodesSeldom - mostNodes)
 	}
 	for i := range nodes {
@@ -99,8 +99,7 @@ func (s *source) objects() Objects {
 	return objects
 }
 
-// pod draws a pod as the API server would store it, or now and then one of a dump that
-// was written by hand.
+// pod draws a pod as the API server would store it, or now and then one of a dump that was written by hand.
 func (s *source) pod(name string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: s.meta(name)}
 	pod.UID, pod.Labels = types.UID(name), s.labels(3, podLabels())
@@ -126,12 +125,10 @@ func (s *source) contain(pod *corev1.Pod) {
 		return
 	}
 	for i := range 1 + s.upTo(2) {
-		init := corev1.Container{Name: fmt.Sprintf("init-%d", i)}
-		if s.chance(60) {
-			policy := one(s, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure)
-			init.RestartPolicy = &policy
-		}
-		pod.Spec.InitContainers = append(pod.Spec.InitContainers, init)
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{
+			Name: fmt.Sprintf("init-%d", i), RestartPolicy: maybe(s, 60,
+				corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure),
+		})
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 // Mode is who picks the nodes of pods, and who looks at predicates.
 type Mode struct {
 	Selection config.NodeSelection
-	// Offload has kube-scheduler ask about every node. Without it, it asks about some: those on which
-	// its own plugins would have the pod.
+	// Offload has kube-scheduler ask about every node. Without it, it asks about some: those on which its own plugins
+	// would have the pod.
 	Offload bool
 }
 
@@ -46,15 +46,15 @@ func (m Mode) String() string {
 // picks reports whether muster picks the nodes.
 func (m Mode) picks() bool { return m.Selection != config.NodeSelectionScheduler }
 
-// Interleaving is a cluster in which several pods are between filter and bind at a time. The verbs of
-// muster are called for them in an order that is drawn, while nodes and pods change, and muster's watch
-// shows it late. Each binding that the API server has made is noted, to be judged:
+// Interleaving is a cluster in which several pods are between filter and bind at a time. The verbs of muster are called
+// for them in an order that is drawn, while nodes and pods change, and muster's watch shows it late. Each binding that
+// the API server has made is noted, to be judged:
 //
 //	i, err := conformance.NewInterleaving(ctx, seed)
 //	...
 //	err = i.Step()
 //	for _, binding := range i.Bindings {
-//		conflict, err := judge.Conflict(ctx, binding)
+//		err := judge.HearBinding(ctx, binding)
 //
 // The same seed makes the same one, but for what is nominated when. It is for one goroutine, in a bubble of
 // testing/synctest, whose end waits for the context's.
@@ -75,8 +75,8 @@ type Interleaving struct {
 	during map[string]func()
 	// offers are what filter has answered last, by pod.
 	offers map[types.UID]*offered
-	// doubts are binding calls that may have been served as far as muster knows, by pod: until it hears, or takes the pod
-	// for another node, the pod keeps its node.
+	// doubts are binding calls that may have been served as far as muster knows, by pod: until it hears, or takes the
+	// pod for another node, the pod keeps its node.
 	doubts map[types.UID]*offered
 	born   int
 	events []string
@@ -87,8 +87,8 @@ type Interleaving struct {
 type offered struct {
 	pod   *corev1.Pod
 	nodes []string
-	// judged is the cluster in which muster has picked the node, nil if it has not, or if the watch
-	// has shown anything since that muster has to judge the pod anew for. Of a doubt it is the cluster of the first call.
+	// judged is the cluster in which muster has picked the node, nil if it has not, or if the watch has shown anything
+	// since that muster has to judge the pod anew for. Of a doubt it is the cluster of the first call.
 	judged *Scenario
 }
 
@@ -96,10 +96,10 @@ type offered struct {
 type Binding struct {
 	Mode Mode
 	Node string
-	// Known is the cluster as muster could know it at that moment: every node and pod as the watch had
-	// shown it, and every binding that muster has made. Counted has besides where pods count that muster
-	// has found a place for. Picked is the cluster when muster picked the node, nil if the watch has shown
-	// since what the pod has to be judged anew for.
+	// Known is the cluster as muster could know it at that moment: every node and pod as the watch had shown it, and
+	// every binding that muster has made. Counted has besides where pods count that muster has found a place for.
+	// Picked is the cluster when muster picked the node, nil if the watch has shown since what the pod has to be judged
+	// anew for.
 	Known, Counted, Picked *Scenario
 	// Events led to it, one a line.
 	Events string
@@ -142,8 +142,8 @@ func (i *Interleaving) note(format string, args ...any) {
 	i.events = append(i.events, fmt.Sprintf(format, args...))
 }
 
-// keepUp has the watch show what it must before so much time has passed: it may lag by any number of
-// steps, but not for longer than muster counts on what it has decided.
+// keepUp has the watch show what it must before so much time has passed: it may lag by any number of steps, but not for
+// longer than muster counts on what it has decided.
 func (i *Interleaving) keepUp(within time.Duration) error {
 	if i.api.due(within) {
 		return i.showPods(all)
@@ -205,7 +205,7 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 	if len(offer.nodes) == 0 {
 		return nil
 	}
-	if i.Mode.picks() && i.api.shown.pods[pod.UID] != nil {
+	if i.Mode.picks() && i.api.pods.shown[pod.UID] != nil {
 		offer.judged = i.api.known(pod.UID, i.counted())
 	}
 	i.offers[pod.UID] = offer
@@ -215,7 +215,7 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 // counted are the nodes on which pods count that are not bound as far as the watch shows, by pod.
 func (i *Interleaving) counted() map[types.UID]string {
 	counted := map[types.UID]string{}
-	for uid := range i.api.shown.pods {
+	for uid := range i.api.pods.shown {
 		if node := i.cluster.Assumed(uid); node != "" {
 			counted[uid] = node
 		}

@@ -1,6 +1,10 @@
 package conformance
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,33 +13,63 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"muster.dev/muster/cluster"
 )
 
-// apiServer is the API server of an [Interleaving], and the watch that shows muster what it
-// has. What changes is news until the watch shows it: news of pods in their order, and news of
-// nodes in theirs. It is safe for concurrent use, but for show.
+// apiServer is the API server of an [Interleaving], and the watch that shows muster what it has. It is safe for
+// concurrent use, but for the watch.
 type apiServer struct {
 	cluster *cluster.Cluster // which the watch fills
 
-	mu       sync.Mutex
-	version  int
-	pods     map[types.UID]*corev1.Pod
-	nodes    map[string]*corev1.Node
-	podNews  []*corev1.Pod // see gone
-	nodeNews []*corev1.Node
-	shown    shown
+	mu      sync.Mutex
+	version int
+	pods    stock[types.UID, *corev1.Pod]
+	nodes   stock[string, *corev1.Node]
 	// bound are muster's bindings that the watch has not shown, by pod.
 	bound map[types.UID]binding
 }
 
-// shown is what the watch has shown.
-type shown struct {
-	pods  map[types.UID]*corev1.Pod
-	nodes map[string]*corev1.Node
+// stock is the objects of a kind. What changes is news until the watch shows it, in its order.
+type stock[K cmp.Ordered, T runtime.Object] struct {
+	there, shown map[K]T
+	news         []T // see gone
+}
+
+func newStock[K cmp.Ordered, T runtime.Object]() stock[K, T] {
+	return stock[K, T]{there: map[K]T{}, shown: map[K]T{}}
+}
+
+func (s *stock[K, T]) set(key K, object T) {
+	s.there[key] = object
+	s.news = append(s.news, object)
+}
+
+func (s *stock[K, T]) remove(key K, last T) {
+	delete(s.there, key)
+	s.news = append(s.news, gone(last))
+}
+
+// next is the next news, which the watch is about to show.
+func (s *stock[K, T]) next() (object T, is bool) {
+	if len(s.news) == 0 {
+		return object, false
+	}
+	object, s.news = s.news[0], s.news[1:]
+	return object, true
+}
+
+// show notes that the watch shows some news.
+func (s *stock[K, T]) show(key K, object T) {
+	if s.shown[key] = object; isGone(object) {
+		delete(s.shown, key)
+	}
 }
 
 // binding is one that muster has made.
@@ -47,8 +81,7 @@ type binding struct {
 
 func newAPIServer(c *cluster.Cluster) *apiServer {
 	return &apiServer{
-		cluster: c, pods: map[types.UID]*corev1.Pod{}, nodes: map[string]*corev1.Node{}, bound: map[types.UID]binding{},
-		shown: shown{pods: map[types.UID]*corev1.Pod{}, nodes: map[string]*corev1.Node{}},
+		cluster: c, pods: newStock[types.UID, *corev1.Pod](), nodes: newStock[string, *corev1.Node](), bound: map[types.UID]binding{},
 	}
 }
 
@@ -62,30 +95,26 @@ func (a *apiServer) setPod(pod *corev1.Pod) {
 func (a *apiServer) storePod(pod *corev1.Pod) {
 	a.version++
 	pod.ResourceVersion = strconv.Itoa(a.version)
-	a.pods[pod.UID] = pod
-	a.podNews = append(a.podNews, pod)
+	a.pods.set(pod.UID, pod)
 }
 
 // deletePod makes a pod be gone.
 func (a *apiServer) deletePod(pod *corev1.Pod) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.pods, pod.UID)
-	a.podNews = append(a.podNews, gone(&corev1.Pod{ObjectMeta: pod.ObjectMeta}))
+	a.pods.remove(pod.UID, &corev1.Pod{ObjectMeta: pod.ObjectMeta})
 }
 
 func (a *apiServer) setNode(node *corev1.Node) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.nodes[node.Name] = node
-	a.nodeNews = append(a.nodeNews, node)
+	a.nodes.set(node.Name, node)
 }
 
 func (a *apiServer) deleteNode(node *corev1.Node) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.nodes, node.Name)
-	a.nodeNews = append(a.nodeNews, gone(&corev1.Node{ObjectMeta: node.ObjectMeta}))
+	a.nodes.remove(node.Name, &corev1.Node{ObjectMeta: node.ObjectMeta})
 }
 
 // goneKind marks the news that an object is gone.
@@ -105,9 +134,9 @@ func (a *apiServer) podsThat(holds func(*corev1.Pod) bool) []*corev1.Pod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var pods []*corev1.Pod
-	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
-		if holds(a.pods[uid]) {
-			pods = append(pods, a.pods[uid])
+	for _, uid := range slices.Sorted(maps.Keys(a.pods.there)) {
+		if pod := a.pods.there[uid]; holds(pod) {
+			pods = append(pods, pod)
 		}
 	}
 	return pods
@@ -116,13 +145,13 @@ func (a *apiServer) podsThat(holds func(*corev1.Pod) bool) []*corev1.Pod {
 func (a *apiServer) nodeNames() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Sorted(maps.Keys(a.nodes))
+	return slices.Sorted(maps.Keys(a.nodes.there))
 }
 
 func (a *apiServer) node(name string) *corev1.Node {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.nodes[name]
+	return a.nodes.there[name]
 }
 
 // bind binds a pod for muster, which counts on that the watch shows it within a while.
@@ -158,13 +187,11 @@ func (a *apiServer) due(within time.Duration) bool {
 func (a *apiServer) showPods(many int, before func(*corev1.Pod)) error {
 	for range many {
 		a.mu.Lock()
-		if len(a.podNews) == 0 {
-			a.mu.Unlock()
+		pod, is := a.pods.next()
+		a.mu.Unlock()
+		if !is {
 			return nil
 		}
-		pod := a.podNews[0]
-		a.podNews = a.podNews[1:]
-		a.mu.Unlock()
 		before(pod)
 		a.notePod(pod)
 		if err := a.tell(pod); err != nil {
@@ -177,11 +204,7 @@ func (a *apiServer) showPods(many int, before func(*corev1.Pod)) error {
 func (a *apiServer) notePod(pod *corev1.Pod) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if isGone(pod) {
-		delete(a.shown.pods, pod.UID)
-	} else {
-		a.shown.pods[pod.UID] = pod
-	}
+	a.pods.show(pod.UID, pod)
 	if isGone(pod) || pod.Spec.NodeName != "" {
 		delete(a.bound, pod.UID)
 	}
@@ -190,17 +213,12 @@ func (a *apiServer) notePod(pod *corev1.Pod) {
 // showNodes is showPods for nodes. It reports whether any is another one than before but for its version.
 func (a *apiServer) showNodes(many int) (changed bool, err error) {
 	for range many {
-		if len(a.nodeNews) == 0 {
-			return changed, nil
+		node, is := a.nodes.next()
+		if !is {
+			break
 		}
-		node := a.nodeNews[0]
-		a.nodeNews = a.nodeNews[1:]
-		changed = changed || isGone(node) || !sameNode(a.shown.nodes[node.Name], node)
-		if isGone(node) {
-			delete(a.shown.nodes, node.Name)
-		} else {
-			a.shown.nodes[node.Name] = node
-		}
+		changed = changed || isGone(node) || !sameNode(a.nodes.shown[node.Name], node)
+		a.nodes.show(node.Name, node)
 		if err := a.tell(node); err != nil {
 			return changed, err
 		}
@@ -229,23 +247,23 @@ func (a *apiServer) skipNews() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last := map[types.UID]*corev1.Pod{}
-	for _, pod := range a.podNews {
+	for _, pod := range a.pods.news {
 		last[pod.UID] = pod
 	}
-	a.podNews = slices.DeleteFunc(a.podNews, func(pod *corev1.Pod) bool { return last[pod.UID] != pod })
+	a.pods.news = slices.DeleteFunc(a.pods.news, func(pod *corev1.Pod) bool { return last[pod.UID] != pod })
 }
 
-// known is the cluster as muster can know it: as the watch has shown it, with muster's own
-// bindings, and with other pods where they count. The pod that is asked about is pending.
+// known is the cluster as muster can know it: as the watch has shown it, with muster's own bindings, and with other
+// pods where they count. The pod that is asked about is pending.
 func (a *apiServer) known(about types.UID, others map[types.UID]string) *Scenario {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := &Scenario{}
-	for _, name := range slices.Sorted(maps.Keys(a.shown.nodes)) {
-		s.Nodes = append(s.Nodes, a.shown.nodes[name])
+	for _, name := range slices.Sorted(maps.Keys(a.nodes.shown)) {
+		s.Nodes = append(s.Nodes, a.nodes.shown[name])
 	}
-	for _, uid := range slices.Sorted(maps.Keys(a.shown.pods)) {
-		pod := a.shown.pods[uid]
+	for _, uid := range slices.Sorted(maps.Keys(a.pods.shown)) {
+		pod := a.pods.shown[uid]
 		if uid == about {
 			s.Pending = []*corev1.Pod{pod}
 			continue
@@ -259,9 +277,112 @@ func (a *apiServer) known(about types.UID, others map[types.UID]string) *Scenari
 			on.Spec.NodeName = node
 			pod = &on
 		}
-		if a.shown.nodes[node] != nil {
+		if a.nodes.shown[node] != nil {
 			s.Placed = append(s.Placed, pod)
 		}
 	}
 	return s
+}
+
+// bindingAnswer is what the API server makes of a binding.
+type bindingAnswer int
+
+const (
+	bindingMade        bindingAnswer = iota
+	bindingDenied                    // by an admission webhook
+	bindingLost                      // it is not made, and muster does not hear so
+	bindingMadeUnheard               // it is made, and muster does not hear so
+)
+
+// apiClient is muster's way to the API server: what it calls to bind and to nominate pods.
+type apiClient struct {
+	kubernetes.Interface
+	api *apiServer
+	// answer draws what becomes of a binding that may be made.
+	answer func() bindingAnswer
+	// taken is told of each binding before it is made, doubted of those that are lost.
+	taken, doubted func(pod *corev1.Pod, node string)
+	// cut fails the next call to read a pod.
+	cut bool
+}
+
+func (c *apiClient) CoreV1() corev1client.CoreV1Interface { return &coreClient{of: c} }
+
+type coreClient struct {
+	corev1client.CoreV1Interface
+	of *apiClient
+}
+
+func (c *coreClient) Pods(string) corev1client.PodInterface { return &podClient{of: c.of} }
+
+type podClient struct {
+	corev1client.PodInterface
+	of *apiClient
+}
+
+// Get finds a pod by its name, which no other one has in any namespace.
+func (c *podClient) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Pod, error) {
+	if c.of.cut {
+		c.of.cut = false
+		return nil, io.ErrUnexpectedEOF
+	}
+	return c.find(name)
+}
+
+func (c *podClient) find(name string) (*corev1.Pod, error) {
+	for _, pod := range c.of.api.podsThat(func(pod *corev1.Pod) bool { return pod.Name == name }) {
+		return pod, nil
+	}
+	c.of.api.hasTold(name)
+	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
+}
+
+// How long muster counts on a pod that it has bound, while the watch does not show it: heard and not.
+const (
+	heardFor   = assumeTTL
+	unheardFor = 5 * time.Second
+)
+
+// Bind binds a pod as the API server does (assignPod in pkg/registry/core/pod/storage/storage.go).
+func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
+	pod, err := c.find(b.Name)
+	switch {
+	case err != nil:
+		return err
+	case pod.UID != b.UID:
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), b.Name, errors.New("the UID in the precondition is another one"))
+	case pod.DeletionTimestamp != nil || pod.Spec.NodeName != "":
+		return apierrors.NewConflict(corev1.Resource("pods/binding"), b.Name, errors.New("the pod is assigned, or being deleted"))
+	}
+	switch c.of.answer() {
+	case bindingDenied:
+		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("no"))
+	case bindingLost:
+		c.of.doubted(pod, b.Target.Name)
+		c.of.cut = true
+		return io.ErrUnexpectedEOF
+	case bindingMadeUnheard:
+		c.of.taken(pod, b.Target.Name)
+		c.of.api.bind(pod, b.Target.Name, unheardFor)
+		c.of.cut = true
+		return io.ErrUnexpectedEOF
+	case bindingMade:
+		c.of.taken(pod, b.Target.Name)
+		c.of.api.bind(pod, b.Target.Name, heardFor)
+	}
+	return nil
+}
+
+// Nominate implements nomination.Client.
+func (c *apiClient) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
+	c.api.mu.Lock()
+	defer c.api.mu.Unlock()
+	now := c.api.pods.there[pod.UID]
+	if now == nil || now.ResourceVersion != pod.ResourceVersion {
+		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("the pod was changed"))
+	}
+	next := now.DeepCopy()
+	next.Status.NominatedNodeName = node
+	c.api.storePod(next)
+	return nil
 }

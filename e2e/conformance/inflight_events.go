@@ -25,8 +25,8 @@ const all = 1 << 20
 
 func (i *Interleaving) showPods(many int) error { return i.api.showPods(many, i.beforePod) }
 
-// beforePod notes what the watch shows of a pod, and ends what muster may go by unless it has foreseen it: that
-// a pod waits, goes, or has come where it counted already, and is what it was.
+// beforePod notes what the watch shows of a pod, and ends what muster may go by unless it has foreseen it: that a pod
+// waits, goes, or has come where it counted already, and is what it was.
 func (i *Interleaving) beforePod(pod *corev1.Pod) {
 	if isGone(pod) {
 		i.note("the watch shows: pod %s is gone", pod.Name)
@@ -36,7 +36,7 @@ func (i *Interleaving) beforePod(pod *corev1.Pod) {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return // it has gone, whether the watch has shown it before or not
 	}
-	before := i.api.shown.pods[pod.UID]
+	before := i.api.pods.shown[pod.UID]
 	counted := i.cluster.Assumed(pod.UID)
 	if before != nil && counted == "" {
 		counted = before.Spec.NodeName
@@ -191,23 +191,15 @@ func (i *Interleaving) changeNode() {
 		return
 	}
 	next := known.DeepCopy()
-	how := one(s, "delete", "cordon", "cordon", "taints", "labels", "labels", "allocatable", "nothing")
+	how := one(s, "delete", "cordon", "cordon", "taints", "labels", "labels", "allocatable", "features", "nothing")
 	i.note("node %s: %s", name, how)
-	switch how {
-	case "delete":
+	if how == "delete" {
 		i.api.deleteNode(known)
 		return
-	case "cordon":
-		next.Spec.Unschedulable = !next.Spec.Unschedulable
-	case "taints":
-		next.Spec.Taints = nil
-		if s.chance(50) {
-			next.Spec.Taints = []corev1.Taint{{Key: taintKey(s), Effect: taintEffect(s)}}
-		}
-	case "labels":
-		next.Labels = drawn.Labels
-	case "allocatable":
-		next.Status = drawn.Status
 	}
+	if how == "taints" && s.chance(50) {
+		drawn.Spec.Taints = []corev1.Taint{{Key: taintKey(s), Effect: taintEffect(s)}}
+	}
+	alter(next, drawn, how)
 	i.api.setNode(next)
 }

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,22 +14,21 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/extender"
 )
 
 // assumeTTL is how long a pod counts on a node that muster has found for it.
 const assumeTTL = time.Minute
 
-// NewInterleaving makes one whose cluster has nodes, objects and pods, of which muster's watch has shown all.
-// What it starts ends with the context.
+// NewInterleaving makes one whose cluster has nodes, objects and pods, of which muster's watch has shown all. What it
+// starts ends with the context.
 func NewInterleaving(ctx context.Context, seed uint64) (*Interleaving, error) {
-	s := newSource(seed)
+	s, modes := newSource(seed), Modes()
 	registry := prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: assumeTTL})
+	c := newCluster(registry, assumeTTL)
 	i := &Interleaving{
-		Mode: one(s, Modes()...), source: s, cluster: c, api: newAPIServer(c), during: map[string]func(){}, offers: map[types.UID]*offered{},
-		doubts: map[types.UID]*offered{},
+		Mode: modes[seed%uint64(len(modes))], source: s, cluster: c, api: newAPIServer(c),
+		during: map[string]func(){}, offers: map[types.UID]*offered{}, doubts: map[types.UID]*offered{},
 	}
 	i.draw()
 	if err := i.open(ctx, registry, seed); err != nil {
@@ -42,10 +40,8 @@ func NewInterleaving(ctx context.Context, seed uint64) (*Interleaving, error) {
 	for range s.upTo(mostRivalled) {
 		i.create()
 	}
-	for _, object := range i.scenario.Objects.all() {
-		if err := set(c, object); err != nil {
-			return nil, err
-		}
+	if err := set(c, i.scenario.Objects.all()...); err != nil {
+		return nil, err
 	}
 	if err := i.showNodes(all); err != nil {
 		return nil, err
@@ -65,17 +61,13 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 		}
 		return one(i.source, bindingDenied, bindingLost, bindingMadeUnheard)
 	}}
-	log := slog.New(slog.DiscardHandler)
-	options := extender.Options{
-		Logger: log, Registerer: registry, Cluster: i.cluster, Profiles: profiles, Client: client, BindTime: assumeTTL / 2,
-		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
-		Ready:  func() error { return nil },
-		Pick:   func(n int) int { return i.source.upTo(n - 1) },
-	}
+	options := verbOptions(registry, i.cluster, profiles)
+	options.Client, options.BindTime = client, assumeTTL/2
+	options.Pick = func(n int) int { return i.source.upTo(n - 1) }
 	if i.nominates() {
 		limits := nomination.DefaultLimits(assumeTTL)
 		limits.MinBacklog, limits.MinSaving = 1, 0
-		writer := nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
+		writer := nomination.NewWriter(options.Logger, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
 		nominator := nomination.New(nomination.Options{
 			Registerer: registry, Clock: clock.RealClock{}, Cluster: i.cluster, Profiles: profiles, Client: client, Writer: writer,
 			Limits: limits, Seed: seed, Skip: func(*corev1.Pod) bool { return false },
@@ -99,20 +91,18 @@ func (i *Interleaving) profiles(registry *prometheus.Registry) (*predicates.Prof
 	}
 	cfg.NodeSelection, cfg.Offload = i.Mode.Selection, i.Mode.Offload
 	cfg.Plugins.Filter.Enabled = append(cfg.Plugins.Filter.Enabled, config.Plugin{Name: config.LoadAware})
-	profile, err := predicates.NewProfile(cfg, predicates.Plugin{
+	store, err := newStore(cfg, i.cluster, 1<<20, registry, predicates.Plugin{
 		Name: config.LoadAware, Filter: func(predicates.Verdict) predicates.Predicate { return &pause{of: i} },
 		Reads: func(*cluster.Pod) string { return "" },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return predicates.NewProfiles(
-		predicates.NewVerdictStore(profile, i.cluster, 1<<20, predicates.NewStoreMetrics(registry), clock.RealClock{}),
-	), nil
+	return predicates.NewProfiles(store), nil
 }
 
-// pause is a predicate that is for every node. While a pod is judged it lets happen what was drawn to. Of the pods of
-// a class only the first one is judged.
+// pause is a predicate that is for every node. While a pod is judged it lets happen what was drawn to. Of the pods of a
+// class only the first one is judged.
 type pause struct{ of *Interleaving }
 
 // Name implements predicates.Predicate.

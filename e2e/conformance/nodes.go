@@ -1,7 +1,10 @@
 package conformance
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/nodedeclaredfeatures/features"
 )
 
 func cordon(s *source, node *corev1.Node) { node.Spec.Unschedulable = s.chance(20) }
@@ -12,8 +15,7 @@ func nameNode(s *source, pod *corev1.Pod) {
 	}
 }
 
-// The vocabulary of taints and tolerations. Numbers are for the operators Lt and Gt,
-// which are off by default.
+// The vocabulary of taints and tolerations. Numbers are for the operators Lt and Gt, which are off by default.
 func taintKey(s *source) string {
 	return one(s, corev1.TaintNodeUnschedulable, "dedicated", "example.com/level")
 }
@@ -55,10 +57,7 @@ func (s *source) toleration() corev1.Toleration {
 	} else if s.chance(25) {
 		t.Key = ""
 	}
-	if s.chance(20) {
-		seconds := one(s, int64(0), 300, -1)
-		t.TolerationSeconds = &seconds
-	}
+	t.TolerationSeconds = maybe(s, 20, int64(0), 300, -1)
 	return t
 }
 
@@ -78,5 +77,80 @@ func condition(s *source, node *corev1.Node) {
 		if s.chance(90) {
 			node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{Type: kind, Status: status})
 		}
+	}
+}
+
+// declareFeatures has the kubelet of a node declare some of the features that there are, and one that nobody knows.
+func declareFeatures(s *source, node *corev1.Node) {
+	if s.chance(20) {
+		return
+	}
+	names := []string{"Unknown"}
+	for _, feature := range features.AllFeatures {
+		names = append(names, feature.Name())
+	}
+	node.Status.DeclaredFeatures = several(s, len(names), names...)
+	slices.Sort(node.Status.DeclaredFeatures) // as the API server has it
+	node.Status.DeclaredFeatures = slices.Compact(node.Status.DeclaredFeatures)
+}
+
+// needFeatures draws what a pod needs a feature for, or nearly so.
+func needFeatures(s *source, pod *corev1.Pod) {
+	if s.chance(20) {
+		pod.Spec.HostNetwork = true
+	}
+	pod.Spec.HostUsers = maybe(s, 40, true, true, false, false, false)
+	for _, container := range containers(pod) {
+		if s.chance(8) {
+			action := one(s, corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+			container.RestartPolicyRules = append(container.RestartPolicyRules, corev1.ContainerRestartRule{Action: action})
+		}
+	}
+}
+
+// nodeImages are the names of images as nodes report them, podImages as pods do: with and without a tag, with a port in
+// the name of the registry, and by digest.
+func nodeImages() []string {
+	return []string{
+		"web:latest", "web:v2", "registry.example.com:5000/db:latest", "registry.example.com:5000/db:v1", "cache@sha256:0", "nobody/runs-it:v1",
+	}
+}
+
+func podImages() []string {
+	return []string{
+		"web",
+		"web:latest",
+		"web:v2",
+		"registry.example.com:5000/db",
+		"registry.example.com:5000/db:v1",
+		"cache@sha256:0",
+		"cache",
+		"nobody/has-it",
+		"",
+	}
+}
+
+// pull gives a node images, none of a name that another one has there: which of them counts, kube-scheduler's snapshots
+// and its cache do not agree on.
+func pull(s *source, node *corev1.Node) {
+	for images := several(s, len(nodeImages()), nodeImages()...); len(images) > 0; {
+		names := 1 + s.upTo(min(len(images), 2)-1)
+		node.Status.Images = append(node.Status.Images, corev1.ContainerImage{
+			Names:     slices.Clone(images[:names]),
+			SizeBytes: one(s, int64(0), 1, 20<<20, 200<<20, 700<<20, 731123456, 1500<<20, 30<<30),
+		})
+		images = images[names:]
+	}
+}
+
+// run gives the containers of a pod images, and now and then the pod a volume of one.
+func run(s *source, pod *corev1.Pod) {
+	for _, container := range containers(pod) {
+		container.Image = one(s, podImages()...)
+	}
+	for countsImageVolumes && s.chance(20) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "image", VolumeSource: corev1.VolumeSource{
+			Image: &corev1.ImageVolumeSource{Reference: one(s, podImages()...)},
+		}})
 	}
 }

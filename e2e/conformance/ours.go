@@ -1,21 +1,30 @@
 package conformance
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/extender"
 )
 
 // musterView is a scenario as muster sees it.
@@ -27,26 +36,23 @@ type musterView struct {
 
 // lookWithMuster fills a cluster as the watch does, pods before nodes included.
 func lookWithMuster(s *Scenario) (*musterView, error) {
-	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64})
+	c := newCluster(prometheus.NewRegistry(), math.MaxInt64)
 	placed, objects := plainly(s.Placed), s.Objects.all()
 	somePods, someObjects := len(placed)/2, len(objects)/2
-	for _, object := range slices.Concat(
+	if err := set(c, slices.Concat(
 		placed[:somePods], objects[:someObjects], plainly(s.Nodes), placed[somePods:], objects[someObjects:],
-	) {
-		if err := set(c, object); err != nil {
-			return nil, err
-		}
+	)...); err != nil {
+		return nil, err
 	}
 	view := &musterView{snapshot: c.Snapshot()}
 	for _, node := range s.Nodes {
 		view.nodes = append(view.nodes, view.snapshot.NodeByName(node.Name))
 	}
 	for _, pod := range s.Pending {
-		trimmed, err := cluster.Trim(pod.DeepCopy())
+		pod, err := trimmed(pod)
 		if err != nil {
 			return nil, err
 		}
-		pod := cluster.NewPod(trimmed.(*corev1.Pod))
 		if err := resolveClaims(c, pod); err != nil {
 			return nil, err
 		}
@@ -55,7 +61,8 @@ func lookWithMuster(s *Scenario) (*musterView, error) {
 	return view, nil
 }
 
-// resolveClaims gives a pod that asks the claims that it has where it waits. A node that it wishes for is none that it is on.
+// resolveClaims gives a pod that asks the claims that it has where it waits. A node that it wishes for is none that it
+// is on.
 func resolveClaims(c *cluster.Cluster, pod *cluster.Pod) error {
 	waiting := pod.DeepCopy()
 	waiting.Spec.NodeName = ""
@@ -67,13 +74,42 @@ func resolveClaims(c *cluster.Cluster, pod *cluster.Pod) error {
 	return c.Delete(waiting)
 }
 
-// set applies that an object was added or changed, as the watch does it.
-func set(c *cluster.Cluster, object runtime.Object) error {
-	trimmed, err := cluster.Trim(object.DeepCopyObject())
+func newCluster(registry *prometheus.Registry, assumeTTL time.Duration) *cluster.Cluster {
+	return cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: assumeTTL})
+}
+
+// newStore remembers so many bytes of verdicts.
+func newStore(
+	cfg *config.Profile, c *cluster.Cluster, bytes int64, registry *prometheus.Registry, more ...predicates.Plugin,
+) (*predicates.VerdictStore, error) {
+	profile, err := predicates.NewProfile(cfg, more...)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("muster: %w", err)
 	}
-	return c.Set(trimmed.(runtime.Object))
+	return predicates.NewVerdictStore(profile, c, bytes, predicates.NewStoreMetrics(registry), clock.RealClock{}), nil
+}
+
+// set applies that objects were added or changed, as the watch does it.
+func set[T runtime.Object](c *cluster.Cluster, objects ...T) error {
+	for _, object := range objects {
+		trimmed, err := cluster.Trim(object.DeepCopyObject())
+		if err != nil {
+			return err
+		}
+		if err := c.Set(trimmed.(runtime.Object)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trimmed is a pod as muster has it of a call.
+func trimmed(pod *corev1.Pod) (*cluster.Pod, error) {
+	object, err := cluster.Trim(pod.DeepCopy())
+	if err != nil {
+		return nil, err
+	}
+	return cluster.NewPod(object.(*corev1.Pod)), nil
 }
 
 func (v *musterView) answer(profile Profile) (answers, error) {
@@ -157,4 +193,48 @@ func (p Profile) document() []byte {
 		panic(err) // it is made of strings and numbers
 	}
 	return data
+}
+
+// serve has muster serve its verbs about a scenario, with a profile and a way to break ties, nil for a random one.
+func serve(s *Scenario, cfg *config.Profile, pick func(n int) int) (*cluster.Cluster, *predicates.VerdictStore, http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	c := newCluster(registry, math.MaxInt64)
+	if err := set(c, slices.Concat(
+		plainly(s.Nodes), s.Objects.all(), plainly(s.Placed), plainly(s.Nominated), plainly(s.Pending),
+	)...); err != nil {
+		return nil, nil, nil, err
+	}
+	store, err := newStore(cfg, c, math.MaxInt64, registry)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	options := verbOptions(registry, c, predicates.NewProfiles(store))
+	options.Pick = pick
+	return c, store, inspect.Router(extender.New(options).Endpoints()...), nil
+}
+
+func verbOptions(registry *prometheus.Registry, c *cluster.Cluster, profiles *predicates.Profiles) extender.Options {
+	return extender.Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Cluster: c, Profiles: profiles,
+		Bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute}),
+		Ready:  func() error { return nil },
+	}
+}
+
+// call calls a verb of muster as kube-scheduler does.
+func call(verbs http.Handler, verb string, request, answer any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	post, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "/"+verb, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	reply := httptest.NewRecorder()
+	verbs.ServeHTTP(reply, post)
+	if reply.Code != http.StatusOK {
+		return fmt.Errorf("%s answers %d: %s", verb, reply.Code, reply.Body)
+	}
+	return json.Unmarshal(reply.Body.Bytes(), answer)
 }

@@ -8,27 +8,23 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// plugin is a plugin of muster, with what gives it something to decide. Any of the
-// functions may be nil. They draw from vocabularies of few values, so that what one draws
-// often meets what another one drew: nodes have the names nodeName(0) to
-// nodeName(mostNodes-1), namespaces those of namespaceNames.
+// plugin is a plugin of muster, with what gives it something to decide. Any of the functions may be nil. They draw from
+// vocabularies of few values, so that what one draws often meets what another one drew: nodes have the names
+// nodeName(0) to nodeName(mostNodes-1), namespaces those of namespaceNames.
 type plugin struct {
 	name string
 	// absent is why kube-scheduler has no such plugin to compare it with, or one that does more.
 	absent string
-	// args draws arguments in the form of a configuration file. If they are required,
-	// there are no defaults.
+	// args draws arguments in the form of a configuration file. If they are required, there are no defaults.
 	args     func(*source) map[string]any
 	required bool
-	// node and pod draw the fields that the plugin looks at; placed those that only a
-	// pod on a node has. A node has its labels already, unless it has none; a pod its
-	// namespace, labels, controller and containers.
+	// node and pod draw the fields that the plugin looks at; placed those that only a pod on a node has. A node has its
+	// labels already, unless it has none; a pod its namespace, labels, controller and containers.
 	node   func(*source, *corev1.Node)
 	pod    func(*source, *corev1.Pod)
 	placed func(*source, *corev1.Pod)
-	// objects adds objects that the plugin looks up. Namespaces and what selects pods are
-	// there already. It must draw names from a vocabulary: an object that is drawn again
-	// is how one of that name changes.
+	// objects adds objects that the plugin looks up. Namespaces and what selects pods are there already. It must draw
+	// names from a vocabulary: an object that is drawn again is how one of that name changes.
 	objects func(*source, *Objects)
 }
 
@@ -54,12 +50,8 @@ func plugins() []plugin {
 		{name: config.NodeConditions, absent: "the node lifecycle controller turns conditions into taints", node: condition},
 		{name: config.ServiceAffinity, absent: "it is gone", args: drawServiceAffinityArgs, required: true, pod: date},
 		{
-			name:   config.LoadAware,
-			absent: "it is Koordinator's",
-			args:   drawLoadArgs,
-			node:   customizeLoad,
-			pod:    customizeEstimate,
-			placed: schedule,
+			name: config.LoadAware, absent: "it is Koordinator's", args: drawLoadArgs,
+			node: customizeLoad, pod: customizeEstimate, placed: schedule,
 		},
 	}
 }

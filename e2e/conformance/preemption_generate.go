@@ -22,8 +22,8 @@ const (
 	mostPromises = 3
 )
 
-// GeneratePreemption draws a scenario for a [PreemptionJudge]: nodes that are crowded with pods of all priorities, and
-// one pod for which there is no room, mostly. The same seed draws the same one. A quarter is as wild as those of
+// GeneratePreemption draws a scenario for [Judge.HearPreemption]: nodes that are crowded with pods of all priorities,
+// and one pod for which there is no room, mostly. The same seed draws the same one. A quarter is as wild as those of
 // [Generate]; in the others pods are in each other's way.
 func GeneratePreemption(seed uint64) *Scenario {
 	s := newSource(seed)
@@ -135,8 +135,8 @@ func (s *source) budget(n int, pods []*corev1.Pod) *policyv1.PodDisruptionBudget
 	return budget
 }
 
-// yieldPorts takes the host ports from a pod if another one has one of them on the node. kube-scheduler would not have them
-// there together, and takes the port for free when one of the two goes.
+// yieldPorts takes the host ports from a pod if another one has one of them on the node. kube-scheduler would not have
+// them there together, and takes the port for free when one of the two goes.
 func yieldPorts(pod *corev1.Pod, placed []*corev1.Pod) {
 	taken := map[corev1.ContainerPort]bool{}
 	for _, other := range placed {

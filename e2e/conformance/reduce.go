@@ -9,12 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mostTrials bounds how often a scenario is tried on the way to the smallest, which takes
-// some seconds.
+// mostTrials bounds how often a scenario is tried on the way to the smallest, which takes some seconds.
 const mostTrials = 3000
 
-// smallest takes away from a scenario whatever it can lose while it still holds, and
-// returns the rest of it in YAML.
+// smallest takes away from a scenario whatever it can lose while it still holds, and returns the rest of it in YAML.
 func smallest(s *Scenario, holds func(*Scenario) bool) string {
 	tree := plain(s)
 	trials := 0
@@ -46,9 +44,9 @@ func scenarioOf(tree any) *Scenario {
 	return s
 }
 
-// shrink takes away, one after the other, the values in the tree without which it still
-// holds, and says whether there was one. It goes from the top downwards, so that what is
-// not needed as a whole is not looked into. What the tree is made of is changed in place.
+// shrink takes away, one after the other, the values in the tree without which it still holds, and says whether there
+// was one. It goes from the top downwards, so that what is not needed as a whole is not looked into. What the tree is
+// made of is changed in place.
 func shrink(tree any, holds func() bool) bool {
 	shrunk := false
 	for level := []any{tree}; len(level) > 0; {
@@ -90,8 +88,8 @@ func shrinkMap(m map[string]any, holds func() bool) bool {
 	return shrunk
 }
 
-// keys returns the keys of a map from the last to the first. So pods come before the nodes
-// that they are on: a node goes only after its pods.
+// keys returns the keys of a map from the last to the first. So pods come before the nodes that they are on: a node
+// goes only after its pods.
 func keys(m map[string]any) []string {
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return strings.Compare(b, a) })
 }

@@ -25,8 +25,8 @@ type podInformer = corev1informers.PodInformer
 // and muster goes by it.
 const countsImageVolumes = false
 
-// withoutAbsence takes out of a namespace selector what asks for the absence of labels. Until 1.37 InterPodAffinity goes on
-// to ask it about no labels at all, so that it matches every namespace; muster does as 1.37.
+// withoutAbsence takes out of a namespace selector what asks for the absence of labels. Until 1.37 InterPodAffinity
+// goes on to ask it about no labels at all, so that it matches every namespace; muster does as 1.37.
 func withoutAbsence(selector *metav1.LabelSelector) *metav1.LabelSelector {
 	if selector != nil {
 		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {

@@ -7,8 +7,7 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// scalarNames are extended resources of two domains, one of Kubernetes' own domain, and
-// huge pages.
+// scalarNames are extended resources of two domains, one of Kubernetes' own domain, and huge pages.
 func scalarNames() []corev1.ResourceName {
 	return []corev1.ResourceName{
 		"example.com/gpu", "example.com/fpga", "net.example.org/nic", "vendor.kubernetes.io/card",
@@ -32,6 +31,12 @@ func offer(s *source, node *corev1.Node) {
 	s.put(offered, 95, corev1.ResourceMemory, "0", "1Gi", "4Gi", "16Gi", "15631236Ki", "64Gi", "67433275392", "1Pi", "1e15")
 	s.put(offered, 80, corev1.ResourceEphemeralStorage, "0", "10Gi", "100Gi", "95551679124")
 	s.put(offered, 97, corev1.ResourcePods, "0", "2", "3", "5", "110", "110", "110", "110")
+	if s.chance(25) { // so that what is left to the others decides
+		plenty := resource.MustParse("1e12")
+		for _, name := range []corev1.ResourceName{"cpu", "memory", "ephemeral-storage", "pods"} {
+			offered[name] = plenty
+		}
+	}
 	for _, name := range several(s, 5, scalarNames()...) {
 		s.put(offered, 100, name, "0", "1", "2", "8", "4Gi")
 	}
@@ -76,8 +81,8 @@ func ask(s *source, pod *corev1.Pod) {
 	}
 }
 
-// overask has few pods ask for more of a resource than any node has, near to all that 64 bits hold. It does not come
-// to what they do not hold: kube-scheduler's sums are less than nothing then, which fits everywhere.
+// overask has few pods ask for more of a resource than any node has, near to all that 64 bits hold. It does not come to
+// what they do not hold: kube-scheduler's sums are less than nothing then, which fits everywhere.
 func (s *source) overask(pod *corev1.Pod) {
 	if !s.chance(3) {
 		return
@@ -91,8 +96,7 @@ func (s *source) overask(pod *corev1.Pod) {
 	s.put(container.Resources.Requests, 20, "example.com/gpu", "4611686018427387904", "9007199254740993")
 }
 
-// requirements draws requests, limits (which become requests where there are none), or
-// both.
+// requirements draws requests, limits (which become requests where there are none), or both.
 func (s *source) requirements() corev1.ResourceRequirements {
 	switch s.upTo(3) {
 	case 0:
@@ -104,8 +108,8 @@ func (s *source) requirements() corev1.ResourceRequirements {
 	}
 }
 
-// resize puts a placed pod somewhere on the way from one size to another: what was
-// allocated and what is in effect differ from what is asked for.
+// resize puts a placed pod somewhere on the way from one size to another: what was allocated and what is in effect
+// differ from what is asked for.
 func resize(s *source, pod *corev1.Pod) {
 	if !s.chance(30) {
 		return
@@ -163,7 +167,8 @@ func drawFitArgs(s *source) map[string]any {
 func (s *source) shape() []map[string]any {
 	var shape []map[string]any
 	for utilization := s.upTo(50); utilization <= 100 && len(shape) < 4; utilization += 1 + s.upTo(60) {
-		shape = append(shape, map[string]any{"utilization": utilization, "score": s.upTo(config.MaxShapeScore)})
+		score := one(s, 0, s.upTo(config.MaxShapeScore), s.upTo(config.MaxShapeScore))
+		shape = append(shape, map[string]any{"utilization": utilization, "score": score})
 	}
 	return shape
 }

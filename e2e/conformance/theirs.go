@@ -8,10 +8,16 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/informers/core"
+	corev1informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -19,14 +25,17 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	inTree "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+	"k8s.io/utils/ptr"
 )
 
-// kubeScheduler is the in-tree side: the real framework with the real plugins. Its
-// informers never start; a scenario is all that it knows.
+// kubeScheduler is the in-tree side: the real framework with the real plugins. Its informers never start; a scenario is
+// all that it knows.
 type kubeScheduler struct {
 	registry frameworkruntime.Registry
 	client   kubernetes.Interface
@@ -180,8 +189,7 @@ func (v *inTreeView) compare(ctx context.Context, profile Profile, nodes []int) 
 	return rated, nil
 }
 
-// framework builds kube-scheduler's framework with a set of plugins, each at all the
-// extension points that it has.
+// framework builds kube-scheduler's framework with a set of plugins, each at all the extension points that it has.
 func (v *inTreeView) framework(ctx context.Context, profile Profile, set []config.Plugin) (framework.Framework, error) {
 	inTreeProfile := config.KubeSchedulerProfile{
 		SchedulerName: corev1.DefaultSchedulerName,
@@ -222,8 +230,8 @@ func (p Profile) scoreSet() []config.Plugin {
 	return set
 }
 
-// decodeArgs decodes and defaults arguments as kube-scheduler does with those in its
-// configuration file. They are nil for a plugin that takes none.
+// decodeArgs decodes and defaults arguments as kube-scheduler does with those in its configuration file. They are nil
+// for a plugin that takes none.
 func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 	document := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": name + "Args"}
 	maps.Copy(document, args)
@@ -239,4 +247,93 @@ func decodeArgs(name string, args map[string]any) (runtime.Object, error) {
 		return nil, fmt.Errorf("args of %s: %w", name, err)
 	}
 	return object, nil
+}
+
+// ownPods is a factory with an informer of pods of its own: DynamicResources adds an index to it, which can be done
+// once, and a scenario is asked about by several frameworks.
+type ownPods struct {
+	informers.SharedInformerFactory
+	pods podInformer
+}
+
+func withOwnPods(factory informers.SharedInformerFactory, client kubernetes.Interface) informers.SharedInformerFactory {
+	return ownPods{factory, informers.NewSharedInformerFactory(client, 0).Core().V1().Pods()}
+}
+
+// Core implements informers.SharedInformerFactory.
+func (f ownPods) Core() core.Interface { return ownPodsCore{f.SharedInformerFactory.Core(), f.pods} }
+
+type ownPodsCore struct {
+	core.Interface
+	pods podInformer
+}
+
+// V1 implements core.Interface.
+func (c ownPodsCore) V1() corev1informers.Interface { return ownPodsV1{c.Interface.V1(), c.pods} }
+
+type ownPodsV1 struct {
+	corev1informers.Interface
+	pods podInformer
+}
+
+// Pods implements corev1informers.Interface.
+func (v ownPodsV1) Pods() podInformer { return v.pods }
+
+// claimsOnce is an informer that tells of some claims, and of nothing else.
+type claimsOnce struct {
+	claims []*resourcev1.ResourceClaim
+	to     toolscache.ResourceEventHandler
+}
+
+// AddEventHandler implements assumecache.Informer.
+func (c *claimsOnce) AddEventHandler(handler toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	c.to = handler
+	return nil, nil
+}
+
+func (c *claimsOnce) tell() {
+	for _, claim := range c.claims {
+		c.to.OnAdd(claim, true)
+	}
+}
+
+// tainted are the objects with ResourceSlices as the tracker of kube-scheduler makes them of DeviceTaintRules. It works
+// by itself, some time after each event, so it is spared; a test of package cluster holds muster against it.
+func (o *Objects) tainted() *Objects {
+	tainted := *o
+	tainted.ResourceSlices = nil
+	for _, slice := range o.ResourceSlices {
+		slice = slice.DeepCopy()
+		for i := range slice.Spec.Devices {
+			device := &slice.Spec.Devices[i]
+			for _, rule := range o.DeviceTaintRules {
+				by := rule.Spec.DeviceSelector
+				if by != nil && ptr.Deref(by.Driver, slice.Spec.Driver) == slice.Spec.Driver &&
+					ptr.Deref(by.Pool, slice.Spec.Pool.Name) == slice.Spec.Pool.Name && ptr.Deref(by.Device, device.Name) == device.Name {
+					device.Taints = append(device.Taints, rule.Spec.Taint)
+				}
+			}
+		}
+		tainted.ResourceSlices = append(tainted.ResourceSlices, slice)
+	}
+	return &tainted
+}
+
+// devices is what kube-scheduler's plugins know of devices: the objects of a scenario.
+func (o *Objects) devices(factory informers.SharedInformerFactory) (fwk.SharedDRAManager, error) {
+	ctx := context.Background() // nothing is started with it
+	claims := &claimsOnce{claims: o.ResourceClaims}
+	known := assumecache.NewAssumeCache(klog.FromContext(ctx), claims, "ResourceClaim", "", nil)
+	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices()})
+	if err != nil {
+		return nil, err
+	}
+	manager := dynamicresources.NewDRAManager(ctx, known, slices, factory)
+	claims.tell()
+	if resolver, follows := manager.DeviceClassResolver().(toolscache.ResourceEventHandler); follows {
+		for _, class := range o.DeviceClasses {
+			resolver.OnAdd(class, true)
+		}
+	}
+	return manager, nil
 }

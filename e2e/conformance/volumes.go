@@ -31,8 +31,7 @@ func drivers() []string {
 	return []string{"ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "x.csi.example.com"}
 }
 
-// scratch is the name of ephemeral volumes. Pods of few names have one, so that there are
-// claims for them.
+// scratch is the name of ephemeral volumes. Pods of few names have one, so that there are claims for them.
 const scratch = "scratch"
 
 // mayHaveScratch says so of the name of a pod, which is "" for a template.
@@ -50,12 +49,8 @@ func scratchOwners() []string {
 
 func mountVolumes(s *source, pod *corev1.Pod) {
 	if mayHaveScratch(pod.Name) && s.chance(50) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{
-			Name: scratch,
-			VolumeSource: corev1.VolumeSource{
-				Ephemeral: &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}},
-			},
-		})
+		ephemeral := &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{}}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: scratch, VolumeSource: corev1.VolumeSource{Ephemeral: ephemeral}})
 	}
 	if s.chance(50) {
 		return
@@ -63,10 +58,8 @@ func mountVolumes(s *source, pod *corev1.Pod) {
 	for i := range 1 + s.upTo(2) {
 		volume := corev1.Volume{Name: fmt.Sprintf("volume-%d", i)}
 		if s.chance(60) {
-			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{
-				ClaimName: claimName(s.upTo(claims - 1)),
-				ReadOnly:  s.chance(20),
-			}
+			claim := claimName(s.upTo(claims - 1))
+			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim, ReadOnly: s.chance(20)}
 		} else {
 			volume.VolumeSource = s.inlineVolume()
 		}
@@ -113,8 +106,8 @@ func (s *source) inlineVolume() corev1.VolumeSource {
 	}
 }
 
-// makeAttachable leaves a pod on a node no disk that could not be attached there: over such
-// a pod kube-scheduler fails to place any other one, and muster does not count the disk.
+// makeAttachable leaves a pod on a node no disk that could not be attached there: over such a pod kube-scheduler fails
+// to place any other one, and muster does not count the disk.
 func makeAttachable(_ *source, pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
@@ -128,8 +121,7 @@ func makeAttachable(_ *source, pod *corev1.Pod) {
 	}
 }
 
-// labelOldZone gives some nodes the labels that zones and regions had before, also with
-// other values.
+// labelOldZone gives some nodes the labels that zones and regions had before, also with other values.
 func labelOldZone(s *source, node *corev1.Node) {
 	if node.Labels == nil || s.chance(80) {
 		return
@@ -140,8 +132,8 @@ func labelOldZone(s *source, node *corev1.Node) {
 	}
 }
 
-// drawClaims draws claims, bound and not, and those of ephemeral volumes. That of a pod on
-// a node is always its own, for the reason of makeAttachable.
+// drawClaims draws claims, bound and not, and those of ephemeral volumes. That of a pod on a node is always its own,
+// for the reason of makeAttachable.
 func drawClaims(s *source, to *Objects) {
 	for _, namespace := range namespaceNames() {
 		for i := range claims {
@@ -209,12 +201,7 @@ func drawDisks(s *source, to *Objects) {
 		case 2:
 			kind, mode, fs, readOnly := corev1.AzureManagedDisk, corev1.AzureDataDiskCachingNone, "ext4", false
 			disk.Spec.AzureDisk = &corev1.AzureDiskVolumeSource{
-				DiskName:    id,
-				DataDiskURI: id,
-				Kind:        &kind,
-				CachingMode: &mode,
-				FSType:      &fs,
-				ReadOnly:    &readOnly,
+				DiskName: id, DataDiskURI: id, Kind: &kind, CachingMode: &mode, FSType: &fs, ReadOnly: &readOnly,
 			}
 		case 3:
 			disk.Spec.HostPath = &corev1.HostPathVolumeSource{Path: "/" + id}
@@ -230,17 +217,13 @@ func (s *source) affinityOfADisk() *corev1.VolumeNodeAffinity {
 	if s.chance(60) {
 		return nil
 	}
-	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-		MatchExpressions: []corev1.NodeSelectorRequirement{{
-			Key:      one(s, zoneLabel, regionLabel),
-			Operator: one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn),
-			Values:   several(s, 2, "a", "b", "north"),
-		}},
-	}}}}
+	return &corev1.VolumeNodeAffinity{Required: labelled(
+		one(s, zoneLabel, regionLabel), one(s, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), several(s, 2, "a", "b", "north")...,
+	)}
 }
 
-// zonesOfADisk draws the labels of a persistent volume: today's and the older ones, lists,
-// and lists with a gap in them.
+// zonesOfADisk draws the labels of a persistent volume: today's and the older ones, lists, and lists with a gap in
+// them.
 func (s *source) zonesOfADisk() map[string]string {
 	labels := map[string]string{}
 	if s.chance(40) {
@@ -257,19 +240,14 @@ func drawClasses(s *source, to *Objects) {
 		if s.chance(8) {
 			continue
 		}
-		class := &storagev1.StorageClass{
+		to.StorageClasses = append(to.StorageClasses, &storagev1.StorageClass{
 			ObjectMeta: metav1.ObjectMeta{Name: className(i)},
-			Provisioner: one(
-				s,
-				append(drivers(), "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner")...),
-		}
-		if s.chance(90) {
-			mode := one(
-				s, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate,
-			)
-			class.VolumeBindingMode = &mode
-		}
-		to.StorageClasses = append(to.StorageClasses, class)
+			Provisioner: one(s, append(
+				drivers(), "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner",
+			)...),
+			VolumeBindingMode: maybe(s, 90,
+				storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate),
+		})
 	}
 }
 
@@ -283,8 +261,7 @@ func drawAttachments(s *source, to *Objects) {
 		for _, name := range several(s, 4, drivers()...) {
 			driver := storagev1.CSINodeDriver{Name: name, NodeID: node.Name}
 			if s.chance(80) {
-				limit := one(s, int32(0), 1, 1, 2, 2, 3, 4, 6)
-				driver.Allocatable = &storagev1.VolumeNodeResources{Count: &limit}
+				driver.Allocatable = &storagev1.VolumeNodeResources{Count: new(one(s, int32(0), 1, 1, 2, 2, 3, 4, 6))}
 			}
 			node.Spec.Drivers = append(node.Spec.Drivers, driver)
 		}
@@ -293,10 +270,7 @@ func drawAttachments(s *source, to *Objects) {
 	for i := range s.upTo(attachments) {
 		attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("attachment-%d", i)}}
 		attachment.Spec.Attacher, attachment.Spec.NodeName = one(s, drivers()...), nodeName(s.upTo(mostNodes-1))
-		if s.chance(95) {
-			disk := diskName(s.upTo(disks - 1))
-			attachment.Spec.Source.PersistentVolumeName = &disk
-		}
+		attachment.Spec.Source.PersistentVolumeName = maybe(s, 95, diskName(s.upTo(disks-1)))
 		to.VolumeAttachments = append(to.VolumeAttachments, attachment)
 	}
 }

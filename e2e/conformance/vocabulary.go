@@ -1,12 +1,49 @@
 package conformance
 
 import (
+	"math/rand/v2"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// vocabulary is the labels that there are, with their values: few, so that what is drawn
-// for one side of a selector often matches what is drawn for the other.
+// source is where everything random comes from. Two of the same seed draw the same.
+type source struct {
+	random *rand.Rand
+	large  bool // has devices drawn for as many nodes as there may be
+}
+
+func newSource(seed uint64) *source {
+	return &source{random: rand.New(rand.NewPCG(seed, 0))}
+}
+
+// chance is true so many times in a hundred.
+func (s *source) chance(percent int) bool { return s.random.IntN(100) < percent }
+
+// upTo draws a number from 0 to most.
+func (s *source) upTo(most int) int { return s.random.IntN(most + 1) }
+
+// one draws one of the choices.
+func one[T any](s *source, choices ...T) T { return choices[s.random.IntN(len(choices))] }
+
+// maybe draws one of the choices so many times in a hundred, else it is nil.
+func maybe[T any](s *source, percent int, choices ...T) *T {
+	if !s.chance(percent) {
+		return nil
+	}
+	return new(one(s, choices...))
+}
+
+// several draws from none to most of the choices, none of them twice.
+func several[T any](s *source, most int, choices ...T) []T {
+	choices = slices.Clone(choices)
+	s.random.Shuffle(len(choices), func(i, j int) { choices[i], choices[j] = choices[j], choices[i] })
+	return choices[:s.upTo(min(most, len(choices)))]
+}
+
+// vocabulary is the labels that there are, with their values: few, so that what is drawn for one side of a selector
+// often matches what is drawn for the other.
 type vocabulary []struct {
 	key    string
 	values []string
@@ -67,8 +104,7 @@ func (s *source) keys(from vocabulary) []string {
 	return keys
 }
 
-// labelNode gives a node its labels. Some have none, and some lack the name of the host
-// or have one that is not theirs.
+// labelNode gives a node its labels. Some have none, and some lack the name of the host or have one that is not theirs.
 func labelNode(s *source, node *corev1.Node) {
 	if s.chance(8) {
 		return
@@ -86,8 +122,7 @@ func labelNode(s *source, node *corev1.Node) {
 	}
 }
 
-// labelSelector draws a selector: none, one that selects everything, and all operators.
-// It parses.
+// labelSelector draws a selector: none, one that selects everything, and all operators. It parses.
 func (s *source) labelSelector(of vocabulary) *metav1.LabelSelector {
 	if s.chance(5) {
 		return nil
