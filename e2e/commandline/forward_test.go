@@ -39,7 +39,7 @@ func newCluster(t *testing.T) *cluster {
 	}})}
 	l.muster = lab.Program(l.T)
 	l.Must(l.StartKWOK(t.Context()))
-	l.Create(workload.NewNode("a", "4"))
+	l.Create(workload.NewNode("a", "4", workload.ForKWOK))
 	l.Reschedule(l.Muster(muster.Options{Debug: debug}), muster.Options{}, rescheduler)
 	return l
 }

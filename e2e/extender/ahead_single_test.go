@@ -118,8 +118,8 @@ func TestAGatedPodThatFitsNowhereIsLeftToTheScheduler(t *testing.T) {
 }
 
 func TestAnotherMusterLetsGoWhatADeadOneKept(t *testing.T) {
-	const pods = 300
-	c := newCluster(t, workload.NewNodes("node", 20, "16")...)
+	const pods = 100
+	c := newCluster(t, workload.NewNodes("node", 8, "16")...)
 	c.Schedule("")
 	s := c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
 	c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)

@@ -29,7 +29,7 @@ func newCluster(t *testing.T) *cluster {
 
 // newNode has kubelet metrics.
 func newNode(name string, labels ...string) *corev1.Node {
-	return workload.NewNode(name, "4", func(node *corev1.Node) {
+	return workload.NewNode(name, "4", workload.ForKWOK, func(node *corev1.Node) {
 		node.Annotations[controlplane.KubeletMetricsAnnotation] = controlplane.KubeletMetricsPath(name)
 		for _, label := range labels {
 			node.Labels[label] = ""

@@ -16,7 +16,7 @@ const (
 
 // newNode is a node of a pool, "" for none.
 func newNode(name, of string) *corev1.Node {
-	return workload.NewNode(name, coresOfNode, workload.NodeLabelled(pool, of))
+	return workload.NewNode(name, coresOfNode, workload.NodeLabelled(pool, of), workload.ForKWOK)
 }
 
 // forNoPool has a pod take a node of no pool.

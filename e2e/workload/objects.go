@@ -11,8 +11,8 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// NewNode makes a ready node with so much CPU, 64Gi of memory and room for 110 pods, then changes it. A node that KWOK manages
-// becomes ready by itself, but one is created ready all the same where KWOK does not run.
+// NewNode makes a ready node with so much CPU, 64Gi of memory and room for 110 pods, then changes it. It has an annotation: who
+// writes which fields is not known of an object that is created with a name and nothing else.
 func NewNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(cpu),
@@ -20,7 +20,9 @@ func NewNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}
 	node := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}, Annotations: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{}, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
+		},
 		Status: corev1.NodeStatus{
 			Capacity: room.DeepCopy(), Allocatable: room,
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "Simulated"}},
@@ -31,6 +33,9 @@ func NewNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	}
 	return node
 }
+
+// ForKWOK leaves it to KWOK to make a node ready, which then has an address as well.
+func ForKWOK(node *corev1.Node) { node.Status.Conditions = nil }
 
 // NewNodes makes nodes whose names are a prefix and a number from 0 on.
 func NewNodes(prefix string, count int, cpu string, change ...func(*corev1.Node)) []*corev1.Node {
