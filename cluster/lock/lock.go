@@ -1,7 +1,7 @@
 // Package lock has the mutexes of what decides on one view of the cluster, and the order in which they are
 // taken: who holds one may take those of a later rank only. So nothing waits in a circle.
 //
-// A build with the tag lockorder checks the order, as make test-locks does: a lock that is taken out of it
+// A build with the tag lockorder checks the order, as make test does: a lock that is taken out of it
 // panics and names both. Else a Mutex is a [sync.Mutex], and costs as much.
 package lock
 

@@ -92,7 +92,9 @@ rescheduler: {listen: "127.0.0.1:0"}
 	for _, l := range serves.Listeners {
 		text += "\n### `" + l.Listener + "`\n\n" + about[l.Listener] + "\n\n" + rows(l.Endpoints)
 	}
-	index := page[struct{ Endpoints []endpoint }](t, "rescheduler.listen", "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig)
+	index := page[struct{ Endpoints []endpoint }](
+		t, "rescheduler.listen", "/debug/", "reschedule", "--config", config, "--kubeconfig", kubeconfig,
+	)
 	compareReference(
 		t,
 		"endpoints.md",

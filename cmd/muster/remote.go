@@ -94,7 +94,8 @@ func (f *remoteFlags) client(cmd *cobra.Command, rescheduler string) (*asked, er
 	case inCluster:
 		return f.forwarded(cmd, rescheduler)
 	}
-	if server := cmp.Or(f.Server, os.Getenv(serverVariable)); server != "" || listens(cmd.Context(), strings.TrimPrefix(f.beside.muster, "http://")) {
+	beside := strings.TrimPrefix(f.beside.muster, "http://")
+	if server := cmp.Or(f.Server, os.Getenv(serverVariable)); server != "" || listens(cmd.Context(), beside) {
 		return f.direct(cmd, cmp.Or(server, f.beside.muster), rescheduler)
 	}
 	found, err := f.forwarded(cmd, rescheduler)
