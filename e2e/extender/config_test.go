@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {

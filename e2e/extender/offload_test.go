@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )

@@ -34,6 +34,20 @@ func NewNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
+// Room gives a node so much memory and room for so many pods, and labels it with its name.
+func Room(memoryGiB, pods int64) func(*corev1.Node) {
+	return func(node *corev1.Node) {
+		node.Labels[corev1.LabelHostname] = node.Name
+		for _, room := range []corev1.ResourceList{node.Status.Capacity, node.Status.Allocatable} {
+			room[corev1.ResourceMemory] = *resource.NewQuantity(memoryGiB<<30, resource.BinarySI)
+			room[corev1.ResourcePods] = *resource.NewQuantity(pods, resource.DecimalSI)
+		}
+	}
+}
+
+// Milli writes thousandths of a core as an amount of CPU.
+func Milli(cpu int64) string { return resource.NewMilliQuantity(cpu, resource.DecimalSI).String() }
+
 // ForKWOK leaves it to KWOK to make a node ready, which then has an address as well.
 func ForKWOK(node *corev1.Node) { node.Status.Conditions = nil }
 

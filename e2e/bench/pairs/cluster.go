@@ -28,7 +28,7 @@ type Cluster struct {
 // NewCluster creates the nodes.
 func NewCluster(ctx context.Context, client kubernetes.Interface) (*Cluster, error) {
 	for i := range nodes {
-		node := workload.ReadyNode(fmt.Sprintf("node-%d", i), 64, 64, 5000)
+		node := workload.NewNode(fmt.Sprintf("node-%d", i), "64", workload.Room(64, 5000))
 		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return nil, fmt.Errorf("create node %s: %w", node.Name, err)
 		}
@@ -67,7 +67,7 @@ func (c *Cluster) Bind(ctx context.Context) error {
 func podName(i int) string { return fmt.Sprintf("pod-%d", i) }
 
 func (c *Cluster) create(ctx context.Context) (name string, err error) {
-	pod := workload.PlainPod(podName(c.pods), 1)
+	pod := workload.NewPod(podName(c.pods), "1m")
 	c.pods++
 	if _, err := c.client.CoreV1().Pods(workload.Namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("create pod %s: %w", pod.Name, err)

@@ -246,7 +246,7 @@ func TestNoBindCallIsHeldPastItsDeadline(t *testing.T) {
 }
 
 func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
-	cordoned := workload.NewNode("n", "2", workload.Small)
+	cordoned := workload.NewNode("n", "2", workload.Room(64, 20))
 	cordoned.Spec.Unschedulable = true
 	for name, test := range map[string]struct {
 		cores int64
@@ -281,7 +281,7 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()
-			node := workload.NewNode("n", workload.Milli(1000*test.cores), workload.Small)
+			node := workload.NewNode("n", workload.Milli(1000*test.cores), workload.Room(64, 20))
 			if test.cores == 0 {
 				node = cordoned
 			}

@@ -125,7 +125,7 @@ func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 		},
 	}
 	for i := range 4 + r.IntN(5) {
-		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), workload.Milli(1000*coresOfANode), workload.Small)
+		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 		w.offerDevices(node)
 		w.nodes = append(w.nodes, node)
 	}

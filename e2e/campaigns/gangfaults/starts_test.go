@@ -26,7 +26,7 @@ func most(p *corev1.Pod)    { p.Spec.Priority = new(int32(9)) }
 
 // node tells of the node n.
 func (t *tale) node(cores int64) *tale {
-	return t.tell(entry{node: workload.NewNode("n", workload.Milli(1000*cores), workload.Small)})
+	return t.tell(entry{node: workload.NewNode("n", workload.Milli(1000*cores), workload.Room(64, 20))})
 }
 
 func TestAGangIsLetGoWithItsPlacesKept(t *testing.T) {

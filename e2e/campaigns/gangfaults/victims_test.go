@@ -53,7 +53,7 @@ func TestPodsGoForGangsThatStart(t *testing.T) {
 		"one goes, and the gang starts":       {tale: starts(two().evicted("v", "g-0")), evicted: 1},
 		"one goes, and the gang does not":     {tale: two().cleared("v").pass(later), evicted: 1, want: evictedInVain},
 		"a member is lost":                    {tale: two().evicted("v", "g-0").lost("g-1").pass(later), evicted: 1},
-		"a node is lost":                      {tale: two().evicted("v", "g-0").tell(entry{node: workload.NewNode("n", "1", workload.Small)}), evicted: 1},
+		"a node is lost":                      {tale: two().evicted("v", "g-0").tell(entry{node: workload.NewNode("n", "1", workload.Room(64, 20))}), evicted: 1},
 		"something was disturbed":             {tale: two().evicted("v", "g-0").pass(later), disturbed: true, evicted: 1},
 		"somebody of the same priority comes": {tale: two().evicted("v", "g-0").pod("s", single).pod("s", single, bound).pass(later), evicted: 1},
 		"the scheduler refuses a member": {
@@ -226,7 +226,7 @@ func TestGroupsThatStartTogetherAreJudgedTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.tale.state()
-			s.apply(entry{node: workload.NewNode("n", workload.Milli(1000*test.cores), workload.Small)})
+			s.apply(entry{node: workload.NewNode("n", workload.Milli(1000*test.cores), workload.Room(64, 20))})
 			if because := s.unsettled(); (len(because) == 0) != test.settled {
 				t.Errorf("unsettled because %v, want settled: %t", because, test.settled)
 			}
@@ -249,7 +249,7 @@ func TestGroupsThatStartTogetherAreJudgedTogether(t *testing.T) {
 }
 
 func TestMembersThatTheSchedulerRefusesMakeNoGang(t *testing.T) {
-	node := entry{node: workload.NewNode("n", "3", workload.Small)}
+	node := entry{node: workload.NewNode("n", "3", workload.Room(64, 20))}
 	one := newTale().tell(node).group(2, "").pod("a").pod("b", refusedByScheduler)
 	if because := one.state().unsettled(); len(because) > 0 {
 		t.Errorf("unsettled because %v, and one of two is refused", because)
@@ -263,7 +263,7 @@ func TestAGangWaitsForTheResourcesThatItAsksFor(t *testing.T) {
 	g := &gang{name: "g", label: v1alpha1.LabelX, minMember: 2}
 	for asks, settled := range map[int64]bool{0: false, 4000: false, 4001: true} {
 		g.asks = asks
-		s := newTale().life("1", g).pod("a").pod("b").tell(entry{node: workload.NewNode("n", "4", workload.Small)}).state()
+		s := newTale().life("1", g).pod("a").pod("b").tell(entry{node: workload.NewNode("n", "4", workload.Room(64, 20))}).state()
 		if because := s.unsettled(); (len(because) == 0) != settled {
 			t.Errorf("it asks for %d of 4000: unsettled because %v", asks, because)
 		}

@@ -78,7 +78,7 @@ func (r *run) fill(ctx context.Context, seed uint64) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(8)
 	for i := range pods {
-		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), "1", workload.Small)
+		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), "1", workload.Room(64, 20))
 		r.prober.free = append(r.prober.free, node.Name)
 		all.Go(func() error { return r.lane.CreateNode(ctx, node) })
 		all.Go(func() error {

@@ -28,7 +28,7 @@ func newTale() *tale {
 	t := &tale{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	t.allowSingle = true
 	for _, name := range []string{"from", "to"} {
-		t.tell(entry{node: workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Small)})
+		t.tell(entry{node: workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Room(64, 20))})
 	}
 	return t.set(1).pod("old", on("from"), ready)
 }
@@ -132,7 +132,7 @@ func (t *tale) paused(from, to time.Duration) *tale {
 
 // marked has the node spare carry a mark, and be closed for a minute.
 func (t *tale) marked(annotation, value string, closed bool) *tale {
-	node := workload.NewNode("spare", workload.Milli(1000*coresOfANode), workload.Small)
+	node := workload.NewNode("spare", workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 	node.Annotations = map[string]string{annotation: value}
 	if closed {
 		node.Annotations[v1alpha1.AnnotationClosedUntil] = t.at.Add(time.Minute).Format(time.RFC3339)
@@ -319,13 +319,13 @@ func (t *tale) expect(test *testing.T, want string) {
 }
 
 func (t *tale) close(node string) *tale {
-	closed := workload.NewNode(node, workload.Milli(1000*coresOfANode), workload.Small)
+	closed := workload.NewNode(node, workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 	closed.Spec.Unschedulable = true
 	return t.tell(entry{node: closed})
 }
 
 func (t *tale) open(node string) *tale {
-	return t.tell(entry{node: workload.NewNode(node, workload.Milli(1000*coresOfANode), workload.Small)})
+	return t.tell(entry{node: workload.NewNode(node, workload.Milli(1000*coresOfANode), workload.Room(64, 20))})
 }
 
 // budget tells of one, that lets a pod go unless that is "".

@@ -63,7 +63,7 @@ func write(seed uint64) *script {
 
 // newNode makes a node of one of three racks.
 func newNode(name string, number int) *corev1.Node {
-	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Small)
+	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 	node.Labels[rackLabel] = fmt.Sprint(number % 3)
 	return node
 }

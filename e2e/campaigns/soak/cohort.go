@@ -86,7 +86,7 @@ func newGroup(name string) *unstructured.Unstructured {
 
 // newNode makes a node in its n-th life, with a label and a resource that no node has had before.
 func newNode(name string, life int) *corev1.Node {
-	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Small)
+	node := workload.NewNode(name, workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 	node.Labels[labelOf(name, life)] = ""
 	device := corev1.ResourceName(fmt.Sprintf("soak.example.com/device-of-%s-%d", name, life))
 	node.Status.Allocatable[device] = resource.MustParse("4")

@@ -71,7 +71,7 @@ func (g *ground) reschedule(ctx context.Context) error {
 // newNode is a node that KWOK keeps ready. It takes pods once somebody has taken the taint off, as a node controller does:
 // KWOK does nothing for pods that come before it knows of their node.
 func newNode(name string) *corev1.Node {
-	node := workload.ReadyNode(name, cores, gibibytes, 110)
+	node := workload.NewNode(name, workload.Milli(1000*cores), workload.Room(gibibytes, 110))
 	node.Annotations = map[string]string{"kwok.x-k8s.io/node": "fake"}
 	node.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
 	node.Status.Conditions = nil
@@ -88,7 +88,7 @@ func (g *ground) createNode(ctx context.Context, node *corev1.Node) error {
 // newSet is a workload of so many pods.
 func newSet(name string, replicas int32, milliCPU, mebibytes int64) *appsv1.ReplicaSet {
 	set := map[string]string{"app": name}
-	pod := workload.PlainPod("", milliCPU).Spec
+	pod := workload.NewPod("", workload.Milli(milliCPU)).Spec
 	pod.TerminationGracePeriodSeconds = new(int64(1))
 	pod.Containers[0].Resources.Requests[corev1.ResourceMemory] = *resource.NewQuantity(mebibytes<<20, resource.BinarySI)
 	return &appsv1.ReplicaSet{

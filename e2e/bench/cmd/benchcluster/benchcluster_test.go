@@ -188,7 +188,7 @@ func TestTheTableLeavesOutWhatIsNotMeasured(t *testing.T) {
 }
 
 func TestPodsThatAreWhereTheyMustNotBeFailACell(t *testing.T) {
-	node := workload.ReadyNode("node", 1, 1, 9)
+	node := workload.NewNode("node", "1", workload.Room(1, 9))
 	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("100m")
 	lab := laboratory{Lab: &lab.Lab{Nodes: []*corev1.Node{node}}}
 	bound := func(pods []*corev1.Pod) []*corev1.Pod { // each asks for 50m

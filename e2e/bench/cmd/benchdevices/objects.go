@@ -21,7 +21,7 @@ const (
 
 func nodeName(i int) string { return fmt.Sprintf("node-%04d", i) }
 
-func node(i int) *corev1.Node { return workload.ReadyNode(nodeName(i), 64, 256, 110) }
+func node(i int) *corev1.Node { return workload.NewNode(nodeName(i), "64", workload.Room(256, 110)) }
 
 // slice is all devices of a node.
 func slice(i int) *resourcev1.ResourceSlice {

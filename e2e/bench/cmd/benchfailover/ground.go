@@ -53,7 +53,7 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err err
 // nodes are as many as there are members.
 func nodes() (all []*corev1.Node) {
 	for i := range members {
-		all = append(all, workload.ReadyNode(fmt.Sprintf("node-%d", i), 4, 16, 20))
+		all = append(all, workload.NewNode(fmt.Sprintf("node-%d", i), "4", workload.Room(16, 20)))
 	}
 	return all
 }
@@ -64,12 +64,12 @@ func (g *ground) reserve(ctx context.Context) error {
 	if _, err := g.Client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create priority class %s: %w", class.Name, err)
 	}
-	slow := workload.PlainPod("slow", 3000)
+	slow := workload.NewPod("slow", "3")
 	slow.Spec.NodeName, slow.Spec.TerminationGracePeriodSeconds = "node-0", new(int64(24*3600))
 	slow.Finalizers = []string{"example.com/takes-its-time"}
 	pods := []*corev1.Pod{slow}
 	for i := range members {
-		pod := workload.PlainPod(memberName(i), 3000)
+		pod := workload.NewPod(memberName(i), "3")
 		pod.Spec.PriorityClassName = high
 		pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
 		pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: fmt.Sprint(members)}
@@ -148,7 +148,7 @@ func (g *ground) race(ctx context.Context, number int) (taken int, err error) {
 	pods := g.Client.CoreV1().Pods(workload.Namespace)
 	for i := range members {
 		name := fmt.Sprintf("rival-%d-%d", number, i)
-		rival := workload.PlainPod(name, 2000)
+		rival := workload.NewPod(name, "2")
 		rival.Spec.PriorityClassName = high
 		if err := g.create(ctx, rival); err != nil {
 			return taken, err

@@ -37,7 +37,7 @@ func newGround(ctx context.Context, limited bool, count int, out io.Writer) (*gr
 	g := &ground{}
 	var nodes []*corev1.Node
 	for i := range count {
-		nodes, g.numbers = append(nodes, workload.ReadyNode(fmt.Sprintf("node-%d", i), 1, 16, 20)), append(g.numbers, i)
+		nodes, g.numbers = append(nodes, workload.NewNode(fmt.Sprintf("node-%d", i), "1", workload.Room(16, 20))), append(g.numbers, i)
 	}
 	var err error
 	if g.Lab, err = lab.Start(ctx, lab.Options{Nodes: nodes}, out); err != nil {
@@ -110,7 +110,7 @@ func (o *observer) result() *log {
 func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	pods := g.Client.CoreV1().Pods(workload.Namespace)
 	err := lab.Each(ctx, writers, g.numbers, func(ctx context.Context, i int) error {
-		pod := workload.PlainPod(fmt.Sprintf("keeper-%d-%d", number, i), 1000)
+		pod := workload.NewPod(fmt.Sprintf("keeper-%d-%d", number, i), "1")
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: gate}}
 		_, err := pods.Create(ctx, pod, metav1.CreateOptions{})
 		return err
@@ -130,7 +130,7 @@ func (g *ground) round(ctx context.Context, number int) (*log, error) {
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return lab.Each(both, writers, g.numbers, func(ctx context.Context, i int) error {
-			_, err := pods.Create(ctx, workload.PlainPod(fmt.Sprintf("racer-%d-%d", number, i), 1000), metav1.CreateOptions{})
+			_, err := pods.Create(ctx, workload.NewPod(fmt.Sprintf("racer-%d-%d", number, i), "1"), metav1.CreateOptions{})
 			return err
 		})
 	})

@@ -54,7 +54,7 @@ func newGround(ctx context.Context, programs contender.Programs, nodes int, out 
 func machines(count int) []*corev1.Node {
 	nodes := make([]*corev1.Node, count)
 	for i := range nodes {
-		nodes[i] = workload.ReadyNode(fmt.Sprintf("node-%05d", i), 4, 32, 110)
+		nodes[i] = workload.NewNode(fmt.Sprintf("node-%05d", i), "4", workload.Room(32, 110))
 		nodes[i].Labels[corev1.LabelTopologyRegion], nodes[i].Labels[corev1.LabelTopologyZone] = oneRegion, fmt.Sprintf("zone-%d", i%3)
 	}
 	return nodes
