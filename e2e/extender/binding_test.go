@@ -10,11 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestTwoThousandBindingsAtOnce(t *testing.T) {
+	lab.Long(t)
 	const count = 2000
 	nodes := workload.NewNodes("node", 20, "110")
 	c := newCluster(t, nodes...)
@@ -26,10 +28,11 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 		place[name] = nodes[len(place)%len(nodes)].Name
 	}
 
-	// On a machine that is busy the API server may close a connection on which nothing comes for two seconds. The
-	// scheduler tries such pods again.
+	// On a machine that is busy the API server may close a connection on which nothing comes for two seconds, or take too long to
+	// accept one. The scheduler tries such pods again.
+	busy := regexp.MustCompile("unexpected EOF|TLS handshake timeout")
 	bind := func(name, node string) (err error) {
-		for again := true; again; again = err != nil && strings.Contains(err.Error(), "unexpected EOF") && t.Context().Err() == nil {
+		for again := true; again; again = err != nil && busy.MatchString(err.Error()) && t.Context().Err() == nil {
 			err = s.FilterAndBind(t.Context(), pods[name], node)
 		}
 		return err

@@ -77,7 +77,7 @@ func (l *lateClaim) provide() {
 // lives of which nothing is heard.
 func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
 	const assume = time.Second
-	c := newCluster(t, workload.NewNode("a", "64"), workload.NewNode("b", "1")) // b is too small for both
+	c := newCluster(t, workload.NewNode("a", "64"))
 	claim := c.newLateClaim("late")
 	s := c.serve(muster.Options{
 		Text: "profiles: [{offload: true, nodeSelection: Extender}]\ntimeouts: {assume: " + assume.String() + "}",
@@ -87,11 +87,7 @@ func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
 	c.EventuallyTrue("kube-scheduler waits for the volume of the first pod", func() bool {
 		return c.Pod("first").Status.NominatedNodeName == "a"
 	})
-	// Whoever is assumed after it is forgotten in the meantime.
-	c.Must(s.Offer(t.Context(), workload.NewPod("forgotten", "1"), "b"))
-	c.EventuallyTrue("an assumption has expired", func() bool {
-		return s.metric("muster_cluster_assumptions_total", muster.Labels{"outcome": "expired"}) > 0
-	})
+	<-time.After(5 * assume) // what has not expired by then does not
 	c.createPods(workload.NewPod("second", "2", withPort))
 	c.awaitCondition("second")
 	claim.provide()
