@@ -219,6 +219,7 @@ test-matrix: | $(RESULTS) ## Run all tests against a real control plane, those o
 	cd e2e && go test -count=1 -timeout 120m -parallel $(PARALLEL) ./...
 	cd e2e && go test -count=1 -timeout 60m $(WITH_OLDER) ./conformance
 	cd e2e && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 120m -parallel $(PARALLEL) $$(go list ./... | grep -v /e2e/conformance$$)
+	cd e2e/campaigns && go test -count=1 -timeout 120m ./... && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 120m ./...
 
 .PHONY: conformance
 conformance: ## Hold verdicts, scores and preemption against kube-scheduler's, and remembered verdicts against fresh ones (KUBERNETES=1.36 for that release; the long run: CONFORMANCE_CASES=1000000 STALE_CHECKS=10000000)
