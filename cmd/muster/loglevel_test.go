@@ -6,20 +6,38 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"k8s.io/klog/v2"
 )
 
-// logOf has a command run until the context ends, and returns its log, the lines of which must be read.
+// isMuster is an environment variable by which this test's program is muster.
+const isMuster = "MUSTER_TEST_IS_MUSTER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(isMuster) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// logOf runs a command until the context ends, and returns its log, whose lines must be read. The command has a process of its
+// own: the loggers of client-go are the process's, and its goroutines use them for a while after the command has ended.
 func logOf(ctx context.Context, t *testing.T, args ...string) (log *bufio.Scanner, ended <-chan int) {
 	t.Helper()
 	logs, stderr := io.Pipe()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), isMuster+"=1")
+	cmd.Stdin, cmd.Stderr = strings.NewReader(dump), stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	exit := make(chan int, 1)
 	go func() {
-		exit <- run(ctx, args, strings.NewReader(dump), io.Discard, stderr)
+		_ = cmd.Wait() // the exit status says it
+		exit <- cmd.ProcessState.ExitCode()
 		stderr.Close()
 	}()
 	return bufio.NewScanner(logs), exit
@@ -42,7 +60,6 @@ func awaitLine(t *testing.T, lines *bufio.Scanner, message string) map[string]an
 }
 
 func TestServersLogByTheLevelOfTheFile(t *testing.T) {
-	defer klog.CaptureState().Restore()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	writeKubeconfig(t, kubeconfig)
 	for name, args := range map[string][]string{

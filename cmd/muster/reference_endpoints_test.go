@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"k8s.io/client-go/util/cert"
-	"k8s.io/klog/v2"
 )
 
 // endpoint is a row of an index.
@@ -51,12 +50,13 @@ func page[Page any](t *testing.T, field, path string, args ...string) (got Page)
 		t.Error(err)
 	}
 	stop()
-	<-ended
+	if code := <-ended; code != exitOK {
+		t.Errorf("%s: exit status %d, want %d", args[0], code, exitOK)
+	}
 	return got
 }
 
 func TestTheReferenceOfEndpointsIsWhatBothProcessesServe(t *testing.T) {
-	defer klog.CaptureState().Restore()
 	dir := t.TempDir()
 	kubeconfig, config := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "muster.yaml")
 	writeKubeconfig(t, kubeconfig)

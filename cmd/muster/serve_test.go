@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/logging"
 )
@@ -27,18 +25,11 @@ const dump = `{"apiVersion": "v1", "kind": "List", "items": [
 ]}`
 
 func TestServeAnswersFromASnapshotOnStandardInputAndStopsCleanly(t *testing.T) {
-	defer klog.CaptureState().Restore()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	logs, stderr := io.Pipe()
-	exit := make(chan int, 1)
-	go func() {
-		args := []string{"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json"}
-		exit <- run(ctx, args, strings.NewReader(dump), io.Discard, stderr)
-		stderr.Close()
-	}()
-
-	lines := bufio.NewScanner(logs)
+	lines, exit := logOf(
+		ctx, t, "serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json",
+	)
 	address := awaitAddress(t, lines)
 	go func() {
 		for lines.Scan() { // the pipe must not fill up
@@ -185,18 +176,11 @@ func TestTheKubeconfigOfTheConfigurationIsUsed(t *testing.T) {
 }
 
 func TestServeAnswersThoughNobodyReadsItsLog(t *testing.T) {
-	defer klog.CaptureState().Restore()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	logs, stderr := io.Pipe()
-	exit := make(chan int, 1)
-	go func() {
-		exit <- run(ctx, []string{
-			"serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json",
-		}, strings.NewReader(dump), io.Discard, stderr)
-		stderr.Close()
-	}()
-	lines := bufio.NewScanner(logs)
+	lines, exit := logOf(
+		ctx, t, "serve", "--snapshot", "-", "--listen", "127.0.0.1:0", "--debug-listen", "127.0.0.1:0", "--log-format", "json",
+	)
 	address := awaitAddress(t, lines)
 	client := &http.Client{Timeout: 20 * time.Second}
 	defer client.CloseIdleConnections()
