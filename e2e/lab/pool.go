@@ -59,6 +59,7 @@ type plane struct {
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
 	before   inventory // what is there while nobody has it
+	last     bool      // no other test gets it
 }
 
 // take returns an idle control plane with these options, or starts one.
@@ -110,6 +111,10 @@ func (p *pool) giveBack(t testing.TB, given *plane) (kept string) {
 	if t.Failed() {
 		given.Stop()
 		return given.Dir()
+	}
+	if given.last {
+		given.discard()
+		return ""
 	}
 	if err := given.reset(context.Background()); err != nil {
 		t.Logf("the control plane can't be used again: %v", err)
