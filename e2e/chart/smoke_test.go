@@ -35,6 +35,7 @@ func (c *cluster) createNode(name, trial, cpu string, change ...func(*corev1.Nod
 	c.Helper()
 	c.Create(workload.NewNode(name, cpu, append([]func(*corev1.Node){workload.NodeLabelled(trialLabel, trial), func(n *corev1.Node) {
 		n.Annotations[controlplane.KubeletMetricsAnnotation] = controlplane.KubeletMetricsPath(name)
+		n.Status.Conditions = nil // KWOK gives an address, at which metrics-server asks, to nodes that are not ready
 	}}, change...)...))
 }
 

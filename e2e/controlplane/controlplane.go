@@ -38,7 +38,7 @@ import (
 
 // startTimeout bounds how long one component may take until it answers. They take a
 // second or two; the rest is for machines that do something else as well.
-const startTimeout = 2 * time.Minute
+const startTimeout = 5 * time.Minute
 
 // Options of a control plane. The zero value is usable.
 type Options struct {

@@ -88,6 +88,10 @@ func Long(t *testing.T) {
 // Of is the same control plane for a subtest.
 func (l *Lab) Of(t *testing.T) *Lab { return l.plane.of(t) }
 
+// Discard has the control plane stopped with the test: to delete what is in it would take longer than to start another one, as
+// with dozens of definitions.
+func (l *Lab) Discard() { l.plane.last = true }
+
 // Must ends the test on an error.
 func (l *Lab) Must(err error) {
 	l.Helper()

@@ -71,6 +71,7 @@ type plane struct {
 	before   inventory // what is there while nobody has it
 	numbered atomic.Int32
 	served   sync.Map // the metav1.APIResource of kinds
+	last     bool     // no other test gets it
 }
 
 // number gives a name that nothing of the control plane has had.
@@ -125,6 +126,10 @@ func (p *pool) giveBack(t testing.TB, given *plane) (kept string) {
 	if t.Failed() {
 		given.Stop()
 		return given.Dir()
+	}
+	if given.last {
+		given.discard()
+		return ""
 	}
 	if err := given.reset(context.Background()); err != nil {
 		t.Logf("the control plane can't be used again: %v", err)

@@ -41,6 +41,7 @@ func newCluster(t *testing.T) *cluster {
 // define creates the kinds of all projects in definitions/go.mod.
 func (c *cluster) define() {
 	c.Helper()
+	c.Discard()
 	definitions, err := Definitions(c.Context())
 	c.Must(err)
 	for _, definition := range definitions {
