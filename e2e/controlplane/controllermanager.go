@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 )
 
@@ -73,7 +74,7 @@ func withPodCreation(controllers []string) []string {
 // createAccounts creates the service account that pods are of by default, in the namespaces that the API server creates by
 // itself. A controller does that otherwise.
 func (cp *ControlPlane) createAccounts(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %s", startTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, await.Patience, fmt.Errorf("gave up after %s", await.Patience))
 	defer cancel()
 	for _, namespace := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
 		var last error

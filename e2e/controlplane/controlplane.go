@@ -32,13 +32,10 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
-
-// startTimeout bounds how long one component may take until it answers. They take a
-// second or two; the rest is for machines that do something else as well.
-const startTimeout = 5 * time.Minute
 
 // Options of a control plane. The zero value is usable.
 type Options struct {
@@ -250,7 +247,7 @@ func (cp *ControlPlane) start(ctx context.Context, b binaries.Binary, args, env 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("gave up after %s", startTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, await.Patience, fmt.Errorf("gave up after %s", await.Patience))
 	defer cancel()
 	if err := p.Await(ctx, probe); err != nil {
 		cp.kill(b)

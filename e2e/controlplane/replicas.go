@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
@@ -141,7 +142,7 @@ var errNoLeader = errors.New("no replica leads")
 
 // AwaitLeader returns when a replica leads, and which.
 func (r *SchedulerReplicas) AwaitLeader(ctx context.Context) (leader int, err error) {
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, await.Patience, true, func(ctx context.Context) (bool, error) {
 		leader, err = r.Leader(ctx)
 		if errors.Is(err, errNoLeader) {
 			return false, nil

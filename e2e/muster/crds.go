@@ -19,6 +19,7 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 )
 
@@ -53,7 +54,7 @@ func CreateCRDs(ctx context.Context, client dynamic.Interface) error {
 		}
 	}
 	for _, resource := range append(v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans()) {
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, await.Patience, true, func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 			if apierrors.IsNotFound(err) {
 				return false, nil

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -73,7 +74,7 @@ func awaitTrial(ctx context.Context, client kubernetes.Interface, gated bool) er
 		ObjectMeta: metav1.ObjectMeta{Name: "trial", Labels: map[string]string{v1alpha1.LabelX: "trial"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
 	}
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, await.Patience, true, func(ctx context.Context) (bool, error) {
 		pod, err := client.CoreV1().Pods(workload.Namespace).Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && Gated(pod) == gated, err
 	})

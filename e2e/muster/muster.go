@@ -18,14 +18,13 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
 
-const (
-	readyTimeout = time.Minute
-	stopGrace    = 10 * time.Second
-)
+// stopGrace is how long muster may take to end.
+const stopGrace = 10 * time.Second
 
 // Server is a running muster.
 type Server struct {
@@ -124,7 +123,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 
 // AwaitReady returns when muster is ready, and members are gated if they are to be.
 func (s *Server) AwaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("gave up after %s", readyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, await.Patience, fmt.Errorf("gave up after %s", await.Patience))
 	defer cancel()
 	if err := s.process.Await(ctx, s.ready); err != nil || s.client == nil || s.gating {
 		return err

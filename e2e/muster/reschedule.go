@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"muster.dev/muster/e2e/await"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/process"
 )
@@ -66,7 +67,7 @@ func (r *Rescheduler) Restart(ctx context.Context) (err error) {
 	if r.process, err = process.Start(r.spec); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()
 	return r.process.Await(ctx, func(ctx context.Context) error {
 		_, err := r.Page(ctx, "/readyz")
