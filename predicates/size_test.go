@@ -73,8 +73,12 @@ func TestAClassIsAccountedForAtWhatItTakes(t *testing.T) {
 			spreadBy("host", 1, corev1.ScheduleAnyway, about("app"))(pod)
 		},
 	}
+	sizes := []int{5, 500}
+	if !testing.Short() {
+		sizes = append(sizes, 2000)
+	}
 	for name, shape := range shapes {
-		for _, nodes := range []int{5, 500, 2000} {
+		for _, nodes := range sizes {
 			t.Run(fmt.Sprintf("%s, on %d nodes", name, nodes), func(t *testing.T) {
 				registry := prometheus.NewRegistry()
 				cfg := withEveryPlugin(&config.Default().Profiles[0])

@@ -611,7 +611,7 @@ func TestAClassThatTheJournalDoesNotReachBackToIsForgotten(t *testing.T) {
 	if got := len(b.store.entries); got != 2 {
 		t.Fatalf("%d classes after few changes", got)
 	}
-	changes(200_000) // more than any journal keeps
+	changes(140_000) // more than a journal keeps
 	if err := b.cluster.Set(storeNode("node", 8)); err != nil {
 		t.Fatal(err)
 	}
