@@ -82,7 +82,7 @@ func TestTheReplicaBesideTheSchedulerThatLeadsLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
 		first, second := e.runsBeside(), e.runsBeside()
-		<-time.After(time.Hour)
+		<-time.After(10 * time.Minute)
 		for _, b := range []*beside{first, second} {
 			if err := b.Fence().Check(); !errors.Is(err, ErrNotLeader) {
 				t.Errorf("while no scheduler leads, the fence says %v", err)
@@ -90,9 +90,9 @@ func TestTheReplicaBesideTheSchedulerThatLeadsLeads(t *testing.T) {
 		}
 		second.scheduler.Set(true)
 		second.leads(e, time.Millisecond)
-		<-time.After(time.Hour)
+		<-time.After(10 * time.Minute)
 		if err := second.Fence().Check(); err != nil {
-			t.Errorf("after an hour the fence says %v", err)
+			t.Errorf("after ten minutes the fence says %v", err)
 		}
 		second.ends(e)
 		first.ends(e)
@@ -141,7 +141,7 @@ func TestALeaseThatIsRenewedIsNotTakenThoughTheSchedulerLeads(t *testing.T) {
 		e := newElection(t)
 		first, second := e.ledByTheFirst()
 		second.scheduler.Set(true) // as it is when the one beside the first is slow to hear that it has lost
-		<-time.After(time.Hour)
+		<-time.After(10 * time.Minute)
 		if err := first.Fence().Check(); err != nil {
 			t.Errorf("the fence of the first says %v", err)
 		}
