@@ -144,7 +144,7 @@ test: ## Run what every change must pass, then say what was skipped and where th
 .PHONY: test-long
 test-long: ## Run everything else that can fail: campaigns, attacks, soak, upgrades, the older Kubernetes, each benchmark and tool once (MUSTER_SEED)
 	@echo "seed $(MUSTER_SEED)"
-	$(call all-of,test-whole test-whole-e2e test-campaigns test-bench test-older test-tools,-budget e2e/budget.txt)
+	$(call all-of,test-whole test-whole-e2e test-campaigns test-bench test-older test-tools,-budget budget.txt)
 
 .PHONY: test-again
 test-again: ## Run make test RUNS times in a row, half of them beside a busy core and a control plane, and count what failed

@@ -1,9 +1,7 @@
 package extender_test
 
 import (
-	"context"
-	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,54 +67,34 @@ func TestAClusterWhoseCRDBoundsNothingIsServedAllTheSame(t *testing.T) {
 	}
 }
 
-// unbound takes from the CRD of PodGroups what it says of quantities, until the test ends: it
-// is then as muster's was, and as others' are.
+// unbound takes from the CRD of PodGroups what it says of quantities: it is then as muster's was, and as others' are. No
+// other test gets the control plane.
 func (c *cluster) unbound() {
 	c.Helper()
+	c.Discard()
 	definitions := c.Dynamic.
 		Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	name := v1alpha1.ResourceOf(v1alpha1.GroupX).GroupResource().String()
-	change := func(ctx context.Context, edit func(quantity map[string]any)) error {
-		definition, err := definitions.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
-		for _, version := range versions {
-			spec := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "minResources", "additionalProperties"}
-			quantity, found, err := unstructured.NestedMap(version.(map[string]any), spec...)
-			if err != nil || !found {
-				return fmt.Errorf("the CRD says nothing of minResources: %w", err)
-			}
-			edit(quantity)
-			if err := unstructured.SetNestedMap(version.(map[string]any), quantity, spec...); err != nil {
-				return err
-			}
-		}
-		if err := unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"); err != nil {
-			return err
-		}
-		_, err = definitions.Update(ctx, definition, metav1.UpdateOptions{})
-		return err
-	}
-	was := map[string]any{}
-	if err := change(c.Context(), func(quantity map[string]any) {
+	definition, err := definitions.Get(c.Context(), name, metav1.GetOptions{})
+	c.Must(err)
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, version := range versions {
+		spec := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "minResources", "additionalProperties"}
 		for _, field := range []string{"pattern", "maxLength"} {
-			if quantity[field] == nil {
+			path := append(slices.Clone(spec), field)
+			if _, found, _ := unstructured.NestedFieldNoCopy(version.(map[string]any), path...); !found {
 				c.Errorf("the CRD has no %s for quantities", field)
 			}
-			was[field] = quantity[field]
-			delete(quantity, field)
+			unstructured.RemoveNestedField(version.(map[string]any), path...)
 		}
-	}); err != nil {
-		c.Fatal(err)
 	}
-	c.Cleanup(func() {
-		err := change(context.Background(), func(quantity map[string]any) {
-			maps.Copy(quantity, was)
-		})
-		if err != nil {
-			c.Errorf("restore the CRD: %v", err)
-		}
+	c.Must(unstructured.SetNestedSlice(definition.Object, versions, "spec", "versions"))
+	_, err = definitions.Update(c.Context(), definition, metav1.UpdateOptions{})
+	c.Must(err)
+	probe := workload.NewPodGroup("probe", 1)
+	c.asksFor(probe, endless["c"])
+	c.Eventually("the API server takes any quantity", func() error {
+		_, err := c.podGroups(probe).Create(c.Context(), probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
 	})
 }
