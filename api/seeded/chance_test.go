@@ -42,7 +42,8 @@ func chances() []chance {
 		},
 		{
 			"rapid.Check(", regexp.MustCompile(`\brapid\.Check\(`), "check with seeded.Check",
-			map[string]string{"seeded/seeded.go": "it is the one that does"}, nil,
+			map[string]string{"seeded/seeded.go": "it is the one that does"},
+			nil,
 		},
 		{"Listen", regexp.MustCompile(`\bListen(AndServe|AndServeTLS|Packet|TCP)?\(.*:[1-9]\d*"`), "listen on port 0", nil, nil},
 	}

@@ -78,7 +78,7 @@ func piecesOf(t *testing.T) pieces {
 	} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			isTest := strings.HasSuffix(path, "_test.go")
-			measures := strings.HasSuffix(path, "bench_test.go") || strings.HasSuffix(path, "/sampling_test.go")
+			measures := strings.HasSuffix(path, "bench_test.go") || strings.HasSuffix(path, "/placing_test.go")
 			if err == nil && filepath.Ext(path) == ".go" && (dir == "." && !isTest || measures) {
 				read(path)
 			}
