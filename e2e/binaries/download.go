@@ -26,11 +26,11 @@ const (
 	maxAnswer   = time.Minute // for a file with checksums
 )
 
-// wrongChecksum says that a file is not the one that was published. Nobody may use it, so this is no reason to go on with
+// checksumError says that a file is not the one that was published. Nobody may use it, so this is no reason to go on with
 // another way.
-type wrongChecksum struct{ url, want, got string }
+type checksumError struct{ url, want, got string }
 
-func (e *wrongChecksum) Error() string {
+func (e *checksumError) Error() string {
 	return fmt.Sprintf("%s: its sha256 is %s, and %s is published", e.url, e.got, e.want)
 }
 
@@ -43,7 +43,7 @@ func (r recipe) download(ctx context.Context, from string, set Set, programs []p
 	for _, p := range programs {
 		began := time.Now()
 		err := files[p.binary].save(ctx, set, p.binary)
-		var wrong *wrongChecksum
+		var wrong *checksumError
 		switch {
 		case err == nil:
 			fmt.Fprintf(progress, "downloaded %s, sha256 ok (%.1fs)\n", files[p.binary].url, time.Since(began).Seconds())
@@ -79,7 +79,7 @@ func (f released) save(ctx context.Context, set Set, b Binary) error {
 		return err
 	}
 	if got != want {
-		return &wrongChecksum{url: f.url, want: want, got: got}
+		return &checksumError{url: f.url, want: want, got: got}
 	}
 	if f.member != "" {
 		archive := file

@@ -81,7 +81,7 @@ func (r recipe) importsOfMuster(ctx context.Context, progress io.Writer) ([]stri
 		return nil, fmt.Errorf("list what muster is built from: %w", err)
 	}
 	var imports []string
-	for _, pkg := range strings.Fields(listed) {
+	for pkg := range strings.FieldsSeq(listed) {
 		if first, _, _ := strings.Cut(pkg, "/"); strings.Contains(first, ".") {
 			imports = append(imports, pkg)
 		}

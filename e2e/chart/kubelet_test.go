@@ -42,7 +42,7 @@ func newKubelet(c *cluster) *kubelet {
 	return &kubelet{cluster: c, muster: lab.Program(c.T), ports: map[int]int{}}
 }
 
-// runs runs the pod of a Deployment.
+// runs starts the pod of a Deployment.
 func (k *kubelet) runs(deployment string) *pod {
 	k.Helper()
 	pod := k.pod(deployment)

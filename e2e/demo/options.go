@@ -85,14 +85,21 @@ func OptionsFromEnv(getenv func(string) string, repository string) (Options, err
 	default:
 		return Options{}, fmt.Errorf("%s=%s: want 1 or 0", KeepEnv, text)
 	}
-	if text := getenv(BeganEnv); text != "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return Options{}, fmt.Errorf("%s=%s: want seconds since 1970", BeganEnv, text)
-		}
-		o.Began = time.Unix(seconds, 0)
+	var err error
+	o.Began, err = began(getenv(BeganEnv))
+	return o, err
+}
+
+// began reads when a compilation began, in seconds since 1970.
+func began(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
 	}
-	return o, nil
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s=%s: want seconds since 1970", BeganEnv, text)
+	}
+	return time.Unix(seconds, 0), nil
 }
 
 func (o Options) cluster() (*workload.Cluster, error) {

@@ -36,11 +36,6 @@ func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
 	w.settles(exactly(map[string]int{"g": 4}))
 }
 
-func (c *cluster) deletePod(name string) {
-	c.Helper()
-	c.Must(c.Client.CoreV1().Pods(workload.Namespace).Delete(c.Context(), name, metav1.DeleteOptions{}))
-}
-
 func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 	t.Parallel()
 	t.Run("to as many as are held", func(t *testing.T) {

@@ -77,26 +77,12 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("connect to the control plane: %w", err)
 		}
 	}
-	if o.TLS || len(addresses) > 2 {
-		if s.identity, err = newIdentity(filepath.Join(dir, name)); err != nil {
-			return nil, err
-		}
-	}
-	if o.TLS {
-		if err := s.identity.trust(o.ControlPlane); err != nil {
-			return nil, err
-		}
+	if err := s.identify(o, filepath.Join(dir, name)); err != nil {
+		return nil, err
 	}
 	s.http = &http.Client{Transport: s.identity.transport()}
-	for _, address := range addresses {
-		if *address != "" {
-			continue
-		}
-		port, err := process.FreePort()
-		if err != nil {
-			return nil, err
-		}
-		*address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	if err := choose(addresses); err != nil {
+		return nil, err
 	}
 	if err := o.writeConfig(s.config, s.identity, s.webhook); err != nil {
 		return nil, err
@@ -119,6 +105,32 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// identify gives a server a certificate, in files whose names begin so, if its options ask for one.
+func (s *Server) identify(o Options, files string) (err error) {
+	if !o.TLS && (s.client == nil || o.GatedBy != Webhook) {
+		return nil
+	}
+	if s.identity, err = newIdentity(files); err == nil && o.TLS {
+		err = s.identity.trust(o.ControlPlane)
+	}
+	return err
+}
+
+// choose fills in addresses of loopback at which nobody listens, where none is given.
+func choose(addresses []*string) error {
+	for _, address := range addresses {
+		if *address != "" {
+			continue
+		}
+		port, err := process.FreePort()
+		if err != nil {
+			return err
+		}
+		*address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
+	return nil
 }
 
 // AwaitReady returns when muster is ready, and members are gated if they are to be.

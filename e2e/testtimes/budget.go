@@ -75,11 +75,12 @@ func (b Budget) Write(w io.Writer, times *Times) error {
 			now[pkg] = math.Ceil(took)
 		}
 	}
-	text := fmt.Sprintf("# Seconds that packages should take; others %g. cmd/testtimes -write made it of a run.\n", usual)
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Seconds that packages should take; others %g. cmd/testtimes -write made it of a run.\n", usual)
 	for _, pkg := range slices.Sorted(maps.Keys(now)) {
-		text += fmt.Sprintf("%g %s\n", now[pkg], pkg)
+		fmt.Fprintf(&text, "%g %s\n", now[pkg], pkg)
 	}
-	if _, err := io.WriteString(w, text); err != nil {
+	if _, err := io.WriteString(w, text.String()); err != nil {
 		return fmt.Errorf("write the budget: %w", err)
 	}
 	return nil
