@@ -77,7 +77,10 @@ func TestAnErrorEndsAnEpisode(t *testing.T) {
 			func(e *Episode) { e.Over = func(context.Context, Ending) error { return broken } },
 			[]string{"prepare", "play", "settle"},
 		},
-		"of its clearing": {func(e *Episode) { e.Clear = func(context.Context, func() bool) error { return broken } }, []string{"prepare", "play", "settle", "over"}},
+		"of its clearing": {
+			func(e *Episode) { e.Clear = func(context.Context, func() bool) error { return broken } },
+			[]string{"prepare", "play", "settle", "over"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

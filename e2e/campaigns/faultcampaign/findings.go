@@ -92,7 +92,8 @@ func clockTime(t time.Time) string {
 func Followed[L metav1.ListInterface](ctx context.Context, objects interface {
 	List(ctx context.Context, o metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
-}) (history.Source, error) {
+},
+) (history.Source, error) {
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return history.Source{}, fmt.Errorf("list what is followed: %w", err)

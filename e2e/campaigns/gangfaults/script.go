@@ -231,7 +231,11 @@ func (w *writer) addEvents(g *gang) {
 
 // addPod has a pod of no gang come.
 func (w *writer) addPod(priority string, of faultcampaign.Fault) {
-	pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", w.seed, w.pods), workload.Milli([]int64{500, 1000, 2000}[w.rand.IntN(3)]), workload.OfPriority(priority))
+	pod := workload.NewPod(
+		fmt.Sprintf("s%d-single-%d", w.seed, w.pods),
+		workload.Milli([]int64{500, 1000, 2000}[w.rand.IntN(3)]),
+		workload.OfPriority(priority),
+	)
 	w.pods++
 	w.add(event{
 		at:    w.within(window),

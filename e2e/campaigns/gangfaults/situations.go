@@ -215,7 +215,11 @@ func (w *writer) addRivals(class string, of faultcampaign.Fault) {
 	w.pods += count
 	w.add(event{at, moment, fmt.Sprintf("create %d pods that race with %s", count, g.name), of, func(ctx context.Context, r *run) error {
 		for i := range count {
-			pod := workload.NewPod(fmt.Sprintf("s%d-single-%d", r.script.seed, first+i), workload.Milli(max(milliCPU, 500)), workload.OfPriority(class))
+			pod := workload.NewPod(
+				fmt.Sprintf("s%d-single-%d", r.script.seed, first+i),
+				workload.Milli(max(milliCPU, 500)),
+				workload.OfPriority(class),
+			)
 			if err := r.lane.CreatePod(ctx, pod); err != nil {
 				return err
 			}

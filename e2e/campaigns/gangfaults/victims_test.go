@@ -49,11 +49,13 @@ func TestPodsGoForGangsThatStart(t *testing.T) {
 		evicted   int
 		want      string // "" for nothing
 	}{
-		"nobody goes":                         {tale: two()},
-		"one goes, and the gang starts":       {tale: starts(two().evicted("v", "g-0")), evicted: 1},
-		"one goes, and the gang does not":     {tale: two().cleared("v").pass(later), evicted: 1, want: evictedInVain},
-		"a member is lost":                    {tale: two().evicted("v", "g-0").lost("g-1").pass(later), evicted: 1},
-		"a node is lost":                      {tale: two().evicted("v", "g-0").tell(entry{node: workload.NewNode("n", "1", workload.Room(64, 20))}), evicted: 1},
+		"nobody goes":                     {tale: two()},
+		"one goes, and the gang starts":   {tale: starts(two().evicted("v", "g-0")), evicted: 1},
+		"one goes, and the gang does not": {tale: two().cleared("v").pass(later), evicted: 1, want: evictedInVain},
+		"a member is lost":                {tale: two().evicted("v", "g-0").lost("g-1").pass(later), evicted: 1},
+		"a node is lost": {
+			tale: two().evicted("v", "g-0").tell(entry{node: workload.NewNode("n", "1", workload.Room(64, 20))}), evicted: 1,
+		},
 		"something was disturbed":             {tale: two().evicted("v", "g-0").pass(later), disturbed: true, evicted: 1},
 		"somebody of the same priority comes": {tale: two().evicted("v", "g-0").pod("s", single).pod("s", single, bound).pass(later), evicted: 1},
 		"the scheduler refuses a member": {

@@ -93,8 +93,10 @@ func everything(t *testing.T) (repository string, all []*Capability) {
 // exportsOf are the files with what packages export that those in some directories are made of.
 func exportsOf(t *testing.T, repository string, dirs []string) map[string]string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-f",
-		"{{.ImportPath}} {{.Export}}"}, dirs...)...)
+	list := exec.CommandContext(t.Context(), "go", append([]string{
+		"list", "-export", "-deps", "-f",
+		"{{.ImportPath}} {{.Export}}",
+	}, dirs...)...)
 	list.Dir, list.Env = repository, append(os.Environ(), "GOWORK=off")
 	output, err := list.Output()
 	if err != nil {

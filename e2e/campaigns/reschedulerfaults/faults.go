@@ -266,7 +266,11 @@ func (w *writer) addThief() {
 // holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again. In
 // half of the cases a rescheduler is killed that may have counted it.
 func (w *writer) holdDown() {
-	pod := workload.NewPod(fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)), workload.Milli((coresOfANode+1)*1000), workload.OfPriority(lowered))
+	pod := workload.NewPod(
+		fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)),
+		workload.Milli((coresOfANode+1)*1000),
+		workload.OfPriority(lowered),
+	)
 	pod.Labels = map[string]string{tierLabel: tierWeb}
 	at, lasts := w.within(window/2), 3*time.Second+w.within(window/3)
 	w.add(event{at: at, what: "create pod " + pod.Name, fault: tierDown, do: func(ctx context.Context, r *run) error {

@@ -86,6 +86,7 @@ func adding(a, b []float64) []float64 {
 	}
 	return sums
 }
+
 func title(c contender.Contender) string {
 	switch c {
 	case contender.Stock:
