@@ -142,9 +142,13 @@ test: ## Run what every change must pass, then say what was skipped and where th
 	$(call all-of,test-race test-e2e test-chart test-judges)
 
 .PHONY: test-long
-test-long: ## Run everything else that can fail: campaigns, attacks, soak, upgrades, the older Kubernetes, each benchmark and tool once (MUSTER_SEED)
+test-long: ## Run everything else that can fail: campaigns, attacks, upgrades, the older Kubernetes, each benchmark and tool once (MUSTER_SEED)
 	@echo "seed $(MUSTER_SEED)"
-	$(call all-of,test-whole test-whole-e2e test-campaigns test-bench test-older test-tools,-budget budget.txt)
+	$(call all-of,test-whole test-whole-e2e test-campaigns test-bench test-older test-tools,$(if $(wildcard e2e/budget.txt),-budget budget.txt))
+
+.PHONY: test-budget
+test-budget: ## Write e2e/budget.txt, the seconds that packages may take, from the last make test-long
+	cd e2e && go run ./cmd/testtimes -budget budget.txt -write $(RESULTS)/*.json
 
 .PHONY: test-again
 test-again: ## Run make test RUNS times in a row, half of them beside a busy core and a control plane, and count what failed
