@@ -56,7 +56,7 @@ func Start(ctx context.Context, o Options, out io.Writer) (_ *Lab, err error) {
 	if l.ControlPlane, err = controlplane.Start(ctx, o.ControlPlane); err != nil {
 		return nil, err
 	}
-	l.OnClose(l.ControlPlane.Stop)
+	l.OnClose(l.Stop)
 	defer func() {
 		if err != nil {
 			l.Close()

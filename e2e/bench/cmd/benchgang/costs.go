@@ -24,7 +24,7 @@ func (r *cellRun) costs(ctx context.Context) (c costs, err error) {
 	if c.cpu, err = process.CPU(r.entry.Pids()...); err != nil {
 		return c, err
 	}
-	metrics, err := r.ControlPlane.SchedulerMetrics(ctx)
+	metrics, err := r.SchedulerMetrics(ctx)
 	if err != nil {
 		return c, err
 	}

@@ -97,16 +97,16 @@ func meet(ctx context.Context, running *pairs.Pairs, cluster *pairs.Cluster, eve
 
 func printFigures(out io.Writer, took map[pairs.Event][]time.Duration) {
 	var all []time.Duration
-	print := func(name string, of []time.Duration, percent int) {
+	say := func(name string, of []time.Duration, percent int) {
 		fmt.Fprintf(out, "figure failover_%s=%d\n", name, figures.Quantile(of, percent).Milliseconds())
 	}
 	for _, event := range pairs.Events() {
 		if of := took[event]; len(of) > 0 {
 			all = append(all, of...)
-			print(string(event)+"_ms_median", of, 50)
-			print(string(event)+"_ms_max", of, 100)
+			say(string(event)+"_ms_median", of, 50)
+			say(string(event)+"_ms_max", of, 100)
 		}
 	}
-	print("ms_p99", all, 99)
-	print("ms_median", all, 50)
+	say("ms_p99", all, 99)
+	say("ms_median", all, 50)
 }

@@ -75,18 +75,18 @@ func run(ctx context.Context, calls int, getenv func(string) string, out io.Writ
 				p50, p99 := r.quantile(0.5), r.quantile(0.99)
 				fmt.Fprintf(table, "%d\t%s\t%s\t%v\t%v\t%.3f\t%s\t\n", size, verb, targets[i].name, p50, p99, ratio(p50, empty), r.allocationText())
 			}
-			print := func(of, than int, name string) {
+			say := func(of, than int, name string) {
 				value := ratio(results[of].quantile(0.5), results[than].quantile(0.5))
 				figures.Print(lines, fmt.Sprintf("%s_%s_%d", verb, name, size), 3, value)
 			}
-			print(1, 0, "p50_ratio")
+			say(1, 0, "p50_ratio")
 			figures.Print(lines, fmt.Sprintf("%s_allocs_%d", verb, size), 0, results[1].allocations)
 			if verb == "filter" {
-				print(2, 0, "extender_p50_ratio")
+				say(2, 0, "extender_p50_ratio")
 			}
 			if before != "" {
-				print(1, 3, "p50_vs_before")
-				print(2, 4, "extender_p50_vs_before")
+				say(1, 3, "p50_vs_before")
+				say(2, 4, "extender_p50_vs_before")
 			}
 		}
 	}
