@@ -110,8 +110,9 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 # How many tests of a package run at a time. They wait for a control plane more than they compute.
 PARALLEL ?= 4
 
-# What draws at random draws from this. make test-long takes another one from the nightly workflow.
+# Random draws start from this; the nightly workflow sets another one.
 export MUSTER_SEED ?= 1
+export CONFORMANCE_SEED ?= $(MUSTER_SEED)
 
 # Runs tests, with their output and a record: $(call go-test,NAME,DIRECTORY,FLAGS PACKAGES).
 go-test = cd $(2) && $(GOTESTSUM) --format standard-quiet --jsonfile $(RESULTS)/$(1).json -- $(3)

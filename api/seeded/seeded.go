@@ -1,5 +1,5 @@
-// Package seeded has tests of properties draw the same every time, so that they fail by what was changed and
-// never by chance. A run that is to look elsewhere sets MUSTER_SEED to another number.
+// Package seeded makes tests of properties draw the same every time, so that a change fails them and chance never
+// does. A run that is to look elsewhere sets MUSTER_SEED to another number.
 package seeded
 
 import (

@@ -111,7 +111,7 @@ func (s small) make(t *testing.T, target string) string {
 	return out.String()
 }
 
-// targets are those of the Makefile that measure. Each must be known here.
+// targets lists the targets of the Makefile that measure. Each needs a small run here.
 func targets(t *testing.T) []string {
 	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))

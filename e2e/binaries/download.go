@@ -152,7 +152,7 @@ func get(ctx context.Context, url string, read func(io.Reader) error) error {
 	return read(response.Body)
 }
 
-// copyAll copies everything, which may be so many bytes at most.
+// copyAll copies everything, and fails when that is more than most bytes.
 func copyAll(to io.Writer, from io.Reader, most int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, most+1))
 	if err == nil && n > most {

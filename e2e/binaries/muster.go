@@ -29,7 +29,7 @@ func BuildMuster(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 // buildStable builds a command of ours at its path in a checkout, one process at a time. The go command renames what it has
-// linked when it works on the same file system: whoever starts the file finds the one before or this one, and it is whole.
+// linked when it works on the same file system: a process that starts the file finds the old one or the new one, whole.
 func buildStable(ctx context.Context, repository string, b build, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard

@@ -32,8 +32,7 @@
 // muster decides otherwise on purpose.
 //
 // All runs draw the same: seeds begin with 1, unless CONFORMANCE_SEED says otherwise. Of another seed it is not known how
-// often something comes up, so that only what must hold is asserted. In short mode a campaign is three times as large
-// as it takes to find a break of each plugin, of each kind of change and of each rule for victims.
+// often something comes up, so that only what must hold is asserted. In short mode a campaign is smaller.
 //
 // To add a plugin, add its line to plugins, with what draws the fields and objects that it looks at. What is drawn for
 // many plugins is in vocabulary.go and workloads.go.

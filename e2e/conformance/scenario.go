@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Scenario is a cluster, a profile and the pods that ask for a place. Its YAML form is that of the files in testdata.
+// Scenario is a cluster, a profile and the pods that ask for a place. Files in testdata have it as YAML.
 type Scenario struct {
 	Profile Profile        `json:"profile"`
 	Nodes   []*corev1.Node `json:"nodes"`

@@ -162,7 +162,7 @@ func (w *witness) stays(right func(bound map[string]int) error, schedulers ...st
 	}
 }
 
-// schedulers are those of the pods that there are.
+// schedulers lists the schedulers that pods name.
 func (w *witness) schedulers() []string {
 	names := map[string]bool{}
 	for _, pod := range w.Pods() {

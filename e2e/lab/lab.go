@@ -88,8 +88,7 @@ func Long(t *testing.T) {
 // Of is the same control plane for a subtest.
 func (l *Lab) Of(t *testing.T) *Lab { return l.plane.of(t) }
 
-// Discard has the control plane stopped with the test: to delete what is in it would take longer than to start another one, as
-// with dozens of definitions.
+// Discard stops the control plane with the test. Deleting dozens of definitions, for one, takes longer than starting another.
 func (l *Lab) Discard() { l.plane.last = true }
 
 // Must ends the test on an error.
@@ -186,9 +185,8 @@ func (l *Lab) MusterWithScheduler(o muster.Options) *muster.Server {
 // labelBarrier is on the pods of barriers.
 const labelBarrier = "e2e.muster.dev/barrier"
 
-// Barrier returns when a pod that asks for nothing and is created now has come through the scheduler, and through whoever
-// else handles pods in the order in which they come. What they had to do before is done then: if it did not happen, it does
-// not happen. The pod stays.
+// Barrier creates a pod that asks for nothing and returns when the scheduler has bound it. Muster and the scheduler handle pods
+// in the order in which they come, so they have done by then what they had to do before. The pod stays.
 func (l *Lab) Barrier(change ...func(*corev1.Pod)) *corev1.Pod {
 	l.Helper()
 	pod := workload.NewPod(l.plane.number("barrier"), "0", append(change, workload.Labelled(labelBarrier, ""))...)
@@ -205,7 +203,7 @@ func (l *Lab) Barrier(change ...func(*corev1.Pod)) *corev1.Pod {
 	return pod
 }
 
-// IsBarrier says that a pod is that of a [Lab.Barrier].
+// IsBarrier tells whether [Lab.Barrier] made a pod.
 func IsBarrier(pod *corev1.Pod) bool {
 	_, is := pod.Labels[labelBarrier]
 	return is

@@ -27,7 +27,7 @@ import (
 // spare is how many control planes that nobody has are kept. Each takes 400 MB.
 const spare = 3
 
-// planes are those of this process.
+// planes lends the control planes of this process.
 var planes pool
 
 // Main runs the tests of a package, then stops the control planes that they took.
@@ -150,7 +150,7 @@ func (p *pool) giveBack(t testing.TB, given *plane) (kept string) {
 	return ""
 }
 
-// stop stops all control planes, those that a test still has included.
+// stop stops all control planes, lent ones included.
 func (p *pool) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

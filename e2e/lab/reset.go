@@ -75,7 +75,7 @@ func (p *plane) takeStock(ctx context.Context) (inventory, error) {
 	return found, group.Wait()
 }
 
-// resources are those that can be listed and deleted, in the version that the API server prefers.
+// resources lists what can be listed and deleted, in the version that the API server prefers.
 func (p *plane) resources() (found []schema.GroupVersionResource, err error) {
 	lists, err := discovery.ServerPreferredResources(p.client.Discovery())
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // a server that a test registered is gone
@@ -128,8 +128,8 @@ func (p *plane) reset(ctx context.Context) error {
 	}
 }
 
-// awaitAdmission returns when the API server has noticed that nothing changes pods any more: those of a gang, those that are
-// placed ahead, and those that muster manages.
+// awaitAdmission returns when no policy or webhook changes pods any more: members of gangs, pods that are placed ahead, and
+// managed pods.
 func (p *plane) awaitAdmission(ctx context.Context) error {
 	pod := workload.NewPod("trial", "1", workload.Labelled(v1alpha1.LabelX, "trial"), workload.Labelled(v1alpha1.LabelAhead, "true"))
 	return await.Until(ctx, "pods are created as they are", func(ctx context.Context) error {

@@ -103,7 +103,7 @@ func (l *cluster) crash() {
 	l.Must(l.Client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(l.Context(), "muster-rescheduler", metav1.DeleteOptions{}))
 }
 
-// podSpec is that of a pod which takes a moment to end.
+// podSpec describes a pod that takes a moment to end.
 func podSpec(cpu string) corev1.PodSpec {
 	spec := workload.PodSpec(cpu)
 	spec.TerminationGracePeriodSeconds = new(int64(1))

@@ -71,7 +71,7 @@ func (t *Times) Total() float64 {
 	return sum
 }
 
-// Print prints the slowest packages and tests, so many of each, and the total.
+// Print prints the slowest packages and tests, most of each, and the total.
 func (t *Times) Print(w io.Writer, most int) {
 	fmt.Fprintln(w, "slowest packages, in seconds")
 	bySeconds := func(a, b string) int { return cmp.Or(cmp.Compare(t.packages[b], t.packages[a]), cmp.Compare(a, b)) }

@@ -94,7 +94,7 @@ func newStage(t *testing.T) *stage {
 	ctx := t.Context()
 	s := &stage{
 		Lab: lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{
-			Release: oldest, Controllers: []string{"replicaset-controller"}, // any: what matters is that it can be upgraded
+			Release: oldest, Controllers: []string{"replicaset-controller"}, // any controller: there is a controller manager to upgrade then
 		}}),
 		record: newRecord(lateGang),
 	}

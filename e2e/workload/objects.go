@@ -34,7 +34,7 @@ func NewNode(name, cpu string, change ...func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
-// Room gives a node so much memory and room for so many pods, and labels it with its name.
+// Room sets how much memory a node has and how many pods it takes, and labels the node with its name.
 func Room(memoryGiB, pods int64) func(*corev1.Node) {
 	return func(node *corev1.Node) {
 		node.Labels[corev1.LabelHostname] = node.Name
@@ -81,7 +81,7 @@ func NewPods(prefix string, count int, cpu string, change ...func(*corev1.Pod)) 
 	return pods
 }
 
-// PodSpec is that of a pod with one container that asks for so much CPU.
+// PodSpec describes a pod with one container that asks for CPU.
 func PodSpec(cpu string) corev1.PodSpec {
 	return corev1.PodSpec{
 		TerminationGracePeriodSeconds: new(int64(0)),
@@ -135,7 +135,7 @@ func NewMembers(gang string, count int, cpu string, change ...func(*corev1.Pod))
 	return pods
 }
 
-// NewPodGroup makes the PodGroup of a gang of which so many members must start together.
+// NewPodGroup makes the PodGroup of a gang that starts with minMember members.
 func NewPodGroup(name string, minMember int) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupX + "/" + v1alpha1.Version, "kind": v1alpha1.Kind,

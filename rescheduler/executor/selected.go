@@ -194,7 +194,7 @@ func (s *Selected) count(c *cluster.Cluster, domain string) (total, down int) {
 	return total, down
 }
 
-// domains are those of the nodes, in order.
+// domains lists the domains of the nodes, in order.
 func (s *Selected) domains(snap *cluster.Snapshot) []string {
 	if s.TopologyKey == "" {
 		return []string{""}

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// rules are those of a valid configuration. A pod is not evicted when its replacement may come only
+// rules reads the rules of a valid configuration. A pod is not evicted when its replacement may come only
 // after the plan has expired.
 func rules(settings *config.Rescheduler) planner.Rules {
 	c := &settings.Evictable
@@ -42,7 +42,7 @@ func rules(settings *config.Rescheduler) planner.Rules {
 	return r
 }
 
-// selector is that of a valid text.
+// selector parses a valid text.
 func selector(text string) labels.Selector {
 	parsed, err := labels.Parse(text)
 	if err != nil {
