@@ -26,7 +26,6 @@ type Profile struct {
 	equivalence config.Equivalence
 	predicates  []Predicate
 	scores      []weighted
-	weights     int64
 	rated       cluster.Aspect // what the scores read together
 	plugins     []Plugin       // of other packages
 	reasons     []string       // theirs
@@ -45,9 +44,9 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Offload: cfg.Offload, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
 		equivalence: cfg.Equivalence,
 	}
-	scores := cfg.ScorePlugins()
+	scores := cfg.OwnScores()
 	if p.Shortlist > 0 {
-		scores = cfg.WithSchedulerScores().ScorePlugins()
+		scores = cfg.ScorePlugins()
 	}
 	known := registrations()
 	for _, plugin := range plugins {
@@ -80,7 +79,6 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 			return nil, fmt.Errorf("plugin %q: %w", plugin.Name, err)
 		}
 		p.scores = append(p.scores, weighted{Score: score, weight: plugin.Weight})
-		p.weights += plugin.Weight
 		p.rated |= score.Aspects()
 	}
 	for _, plugin := range plugins {
@@ -135,12 +133,4 @@ func (p *Profile) DependsOn(aspect cluster.Aspect) bool {
 		}
 	}
 	return p.rated&aspect != 0
-}
-
-func scale(total, top, weights int64) int64 {
-	full := weights * MaxScore
-	if full == 0 {
-		return 0
-	}
-	return (total*top + full/2) / full
 }

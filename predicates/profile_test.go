@@ -107,18 +107,18 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 	// before 100: 50 + 20/2 = 60.
 	tilting := scene{node: node(offering("cpu", "10", "memory", "10Gi")), pod: pod(asking("cpu", "6"))}
 	for _, test := range []struct {
-		name        string
-		scores      config.PluginSet
-		scene       scene
-		want, scale int64
+		name   string
+		scores config.PluginSet
+		scene  scene
+		want   int64
 	}{
-		{name: "each weighs 1 by default", scores: weigh(0, 0), scene: tilting, want: 69 + 60, scale: 6},
-		{name: "weights multiply", scores: weigh(3, 10), scene: tilting, want: 3*69 + 10*60, scale: 6},
+		{name: "each weighs 1 by default", scores: weigh(0, 0), scene: tilting, want: 69 + 60},
+		{name: "weights multiply", scores: weigh(3, 10), scene: tilting, want: 3*69 + 10*60},
 		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
-		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98, scale: 5},
+		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98},
 		{
 			name: "no scores total 0", scores: config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}},
-			scene: tilting, want: 0, scale: 0,
+			scene: tilting, want: 0,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -131,32 +131,6 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 			profile.Judge(pod, snap).Rank([]int32{node.Index}, total)
 			if total[0] != test.want {
 				t.Errorf("total %d, want %d", total[0], test.want)
-			}
-			if got := scale(total[0], 10, profile.weights); got != test.scale {
-				t.Errorf("scaled to 0..10 it is %d, want %d", got, test.scale)
-			}
-		})
-	}
-}
-
-func TestScaleRoundsToTheNearest(t *testing.T) {
-	for _, test := range []struct {
-		name                      string
-		weights, total, top, want int64
-	}{
-		{"without scores everything is 0", 0, 0, 10, 0},
-		{"nothing is 0", 2, 0, 10, 0},
-		{"everything is the top", 2, 200, 10, 10},
-		{"just under a half is rounded down", 2, 9, 10, 0},
-		{"a half is rounded up", 2, 10, 10, 1},
-		{"just under the last half is not the top", 2, 189, 10, 9},
-		{"the last half is", 2, 190, 10, 10},
-		{"the largest weights do not overflow", 100 * 100, 100 * 100 * 100, 10, 10},
-		{"the same range is left alone", 1, 37, 100, 37},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := scale(test.total, test.top, test.weights); got != test.want {
-				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
 	}

@@ -148,9 +148,6 @@ func (v *View) Rank(nodes []int32, totals []int64) {
 	v.judgement.compare(nodes, nil, totals, v.scratch.ratings)
 }
 
-// Scale brings a total down to 0..top, rounded to the nearest.
-func (v *View) Scale(total, top int64) int64 { return scale(total, top, v.store.Profile.weights) }
-
 // Close lets others ask about the same class.
 func (v *View) Close() {
 	if v.trial != nil {

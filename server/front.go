@@ -45,7 +45,7 @@ func newFront(b *base, p *parts) (*front, error) {
 		Unused: []string{"rescheduler"},
 	})
 	served := &served{
-		verbs:  verbs,
+		verbs:  p.registration.endpoints(verbs.Endpoints()),
 		gates:  admission.NewGates(b.Config.Gangs.Gates, p.profiles.InForce(), b.Registry, bodies),
 		health: console.NewHealth(console.HealthOptions{Stuck: locks.Stuck, Ready: f.readiness.Ready, Metrics: b.Registry, Version: b.Version}),
 		pages:  console.New(consoleOptions(b, p, bodies, f.readiness, reloader, func() []*app.Port { return f.ports })),

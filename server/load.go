@@ -84,9 +84,9 @@ func (l *load) components(wait func(context.Context) error) []app.Component {
 }
 
 // newProfiles puts the profiles of the configuration in force.
-func newProfiles(b *base, l *load) (*app.Profiles, error) {
+func newProfiles(b *base, l *load, r *registration) (*app.Profiles, error) {
 	o := app.ProfileOptions{
-		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config,
+		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config, Put: r.put,
 		Load: loadaware.Options{Logger: b.Logger, Metrics: loadaware.NewMetrics(b.Registry)},
 	}
 	if l.feed.Keeper != nil {

@@ -10,7 +10,6 @@ import (
 	"muster.dev/muster/server/admission"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/console"
-	"muster.dev/muster/server/extender"
 )
 
 // The fields that ask for ports, by which metrics and log lines name them.
@@ -23,7 +22,7 @@ const (
 
 // served is what there is to ask for.
 type served struct {
-	verbs  *extender.Extender
+	verbs  []inspect.Endpoint
 	gates  *admission.Gates
 	health *console.Health
 	pages  *console.Console
@@ -31,7 +30,7 @@ type served struct {
 
 // work is what kube-scheduler calls, and whether it can.
 func (s *served) work() []inspect.Endpoint {
-	return slices.Concat(s.verbs.Endpoints(), s.health.Alive(), s.health.About())
+	return slices.Concat(s.verbs, s.health.Alive(), s.health.About())
 }
 
 // webhook is what the API server calls.

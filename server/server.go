@@ -111,13 +111,14 @@ func newBase(o Options, around surroundings) *base {
 
 // parts are what a server is made of behind its ports.
 type parts struct {
-	api      *api
-	load     *load
-	profiles *app.Profiles
-	view     *view
-	ahead    *ahead
-	https    *https
-	traces   tracing.TracerProvider // nil when tracing is off
+	api          *api
+	load         *load
+	profiles     *app.Profiles
+	registration *registration
+	view         *view
+	ahead        *ahead
+	https        *https
+	traces       tracing.TracerProvider // nil when tracing is off
 }
 
 // build wires a server, from the view of the cluster up to the ports.
@@ -131,7 +132,8 @@ func build(o Options, around surroundings) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, err := newProfiles(b, load)
+	registration := newRegistration(o.Logger, b.Registry)
+	profiles, err := newProfiles(b, load, registration)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +153,9 @@ func build(o Options, around surroundings) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	front, err := newFront(b, &parts{api: api, load: load, profiles: profiles, view: view, ahead: ahead, https: https, traces: traces})
+	front, err := newFront(b, &parts{
+		api: api, load: load, profiles: profiles, registration: registration, view: view, ahead: ahead, https: https, traces: traces,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,9 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 		case config.NodeSelectionScheduler, config.NodeSelectionExtender:
 		}
 	}
+	registration := newRegistration(o.Logger, o.Registerer)
 	profiles, err := app.NewProfiles(app.ProfileOptions{
-		Registerer: o.Registerer, Cluster: o.Cluster, Config: o.Config,
+		Registerer: o.Registerer, Cluster: o.Cluster, Config: o.Config, Put: registration.put,
 		Load: loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registerer)},
 	})
 	if err != nil {
@@ -63,7 +64,7 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 		Pick:   o.Pick,
 	})
 	router := chi.NewRouter()
-	for _, verb := range verbs.Endpoints() {
+	for _, verb := range registration.endpoints(verbs.Endpoints()) {
 		router.Method(verb.Method, verb.Pattern, verb.Handler)
 	}
 	return router, nil

@@ -23,9 +23,9 @@ type Profile struct {
 	// those that kube-scheduler's own scores rate best, which muster knows without looking at
 	// every node again. kube-scheduler picks one of them, and is spared the scores of all
 	// others. All nodes that fit are answered with when it is 0, when the profile runs
-	// LoadAware or has scores of its own, and for pods that claim devices or volumes, as
-	// kube-scheduler scores these in ways of its own. Set it to 0 where kube-scheduler has
-	// other score plugins, weights or arguments than by default. Defaults to 32.
+	// LoadAware, and for pods that claim devices or volumes, as kube-scheduler scores these
+	// in ways of its own. Set it to 0 where kube-scheduler has other score plugins, weights
+	// or arguments than `muster scheduler-config` prints. Defaults to 32.
 	Shortlist *int32 `json:"shortlist,omitempty"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
@@ -39,9 +39,8 @@ type NodeSelection string
 
 const (
 	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with the best nodes
-	// that fit (shortlist), and muster's scores are added to the scheduler's own. Scores that the
-	// scheduler gives itself do not run by default then, unless they are left to muster
-	// (offload): they would count twice.
+	// that fit (shortlist). Of the profile's scores kube-scheduler gives those that it has, as
+	// `muster scheduler-config` tells it; muster adds the others. With offload muster gives all.
 	NodeSelectionScheduler NodeSelection = "Scheduler"
 	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
 	// and kube-scheduler skips prioritize and its own scores.
@@ -135,20 +134,27 @@ func (p *Profile) FilterPlugins() []string {
 	return names
 }
 
-// ScorePlugins returns the score plugins that run, in their order.
+// ScorePlugins returns the score plugins by which nodes are ranked, in their order, whether muster runs them or leaves
+// them to kube-scheduler.
 func (p *Profile) ScorePlugins() []ScorePlugin {
-	defaults := defaultPlugins(atScore)
-	if p.NodeSelection == NodeSelectionScheduler && !p.Offload {
-		defaults = slices.DeleteFunc(defaults, func(plugin Plugin) bool {
-			known, _ := FindPlugin(plugin.Name)
-			return known.InTree
-		})
-	}
 	var scores []ScorePlugin
-	for _, plugin := range p.Plugins.renamed().Score.applyTo(defaults) {
+	for _, plugin := range p.Plugins.renamed().Score.applyTo(defaultPlugins(atScore)) {
 		scores = append(scores, ScorePlugin{Name: plugin.Name, Weight: int64(plugin.weight())})
 	}
 	return scores
+}
+
+// OwnScores returns the score plugins that muster runs: all of them, except where kube-scheduler picks the node and gives
+// the scores that it has itself.
+func (p *Profile) OwnScores() []ScorePlugin {
+	scores := p.ScorePlugins()
+	if p.NodeSelection != NodeSelectionScheduler || p.Offload {
+		return scores
+	}
+	return slices.DeleteFunc(scores, func(score ScorePlugin) bool {
+		known, _ := FindPlugin(score.Name)
+		return known.InTree
+	})
 }
 
 // HasAhead reports whether pods of some profile are placed ahead of kube-scheduler while they are gated.
@@ -161,7 +167,18 @@ func (c *Configuration) HasAhead() bool {
 func (p *Profile) IsDefault() bool {
 	plain := Profile{NodeSelection: p.NodeSelection, Offload: p.Offload}
 	return slices.Equal(p.FilterPlugins(), plain.FilterPlugins()) && slices.Equal(p.ScorePlugins(), plain.ScorePlugins()) &&
-		!slices.ContainsFunc(p.PluginConfig, PluginConfig.changes)
+		len(p.ChangedArgs()) == 0
+}
+
+// ChangedArgs returns the arguments of plugins that are other ones than by default, by today's names of the plugins.
+func (p *Profile) ChangedArgs() []PluginConfig {
+	var changed []PluginConfig
+	for _, c := range p.PluginConfig {
+		if plugin, _ := c.plugin(); c.changes() {
+			changed = append(changed, PluginConfig{Name: plugin.Name, Args: c.Args})
+		}
+	}
+	return changed
 }
 
 // changes reports whether arguments are other ones than a plugin has by default.
@@ -177,7 +194,7 @@ func (c PluginConfig) changes() bool {
 
 // ShortlistSize is how many nodes filter answers with at most, 0 for all that fit.
 func (p *Profile) ShortlistSize() int {
-	if p.Shortlist == nil || p.NodeSelection != NodeSelectionScheduler || len(p.ScorePlugins()) > 0 || p.runs(LoadAware) {
+	if p.Shortlist == nil || p.NodeSelection != NodeSelectionScheduler || len(p.OwnScores()) > 0 || p.runs(LoadAware) {
 		return 0
 	}
 	return int(*p.Shortlist)

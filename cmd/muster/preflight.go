@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -9,7 +12,7 @@ import (
 )
 
 func newPreflightCommand() *cobra.Command {
-	var path, kubeconfig, as, name string
+	var path, kubeconfig, as, name, schedulerFile string
 	var output outputFlag
 	cmd := &cobra.Command{
 		Use:   "preflight",
@@ -18,6 +21,8 @@ func newPreflightCommand() *cobra.Command {
 version, which kinds of policies and of PodGroups it has, whether the policies that gate
 pods are installed and current, which rights there are, and whether the lease of
 kube-scheduler can be read. For each it tells what follows. It changes nothing.
+With --scheduler-config it compares kube-scheduler's file with muster's, and names each
+line that has nodes filtered or rated otherwise than the profiles say.
 
 Rights are those of who asks. Before muster is installed that is you; afterwards ask as
 its account, which takes the right to impersonate it, or run preflight in its pod.
@@ -26,6 +31,9 @@ What is UNKNOWN cannot be told through the API, or not by who asks. The exit sta
 if something is MISSING that is needed, and after any error.`,
 		Example: `  # What would muster find on this cluster?
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config
+
+  # Does kube-scheduler rate nodes as the profiles say?
+  muster preflight --config muster.yaml --scheduler-config scheduler.yaml
 
   # What may the account of an installed muster do?
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config --as system:serviceaccount:kube-system:muster`,
@@ -44,6 +52,12 @@ if something is MISSING that is needed, and after any error.`,
 			if err != nil {
 				return err
 			}
+			var scheduler []byte
+			if schedulerFile != "" {
+				if scheduler, err = os.ReadFile(schedulerFile); err != nil {
+					return fmt.Errorf("--scheduler-config: %w", err)
+				}
+			}
 			if kubeconfig != "" {
 				cfg.ClientConnection.Kubeconfig = kubeconfig
 			}
@@ -60,7 +74,7 @@ if something is MISSING that is needed, and after any error.`,
 				name = cfg.LeaderElection.ResourceName
 			}
 			report, err := preflight.Run(cmd.Context(), preflight.Options{
-				Client: client, Config: cfg, Name: name, Metrics: preflight.MetricsOf(client),
+				Client: client, Config: cfg, Name: name, Metrics: preflight.MetricsOf(client), Scheduler: scheduler,
 			})
 			if err != nil {
 				return err
@@ -77,6 +91,7 @@ if something is MISSING that is needed, and after any error.`,
 	flags := cmd.Flags()
 	flags.StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	flags.StringVar(&schedulerFile, "scheduler-config", "", "configuration `FILE` of kube-scheduler, to compare with what muster's asks for")
 	flags.StringVar(&as, "as", "", "`USER` to ask as, instead of that of the kubeconfig")
 	flags.StringVar(
 		&name,

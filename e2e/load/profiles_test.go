@@ -55,3 +55,44 @@ func TestHowBusyANodeMayBeIsAMatterOfTheProfile(t *testing.T) {
 		return nil
 	})
 }
+
+// A node that NodeAffinity prefers gains 200 points by its weight of 2; an idle one gains 40 by LoadAware, times its weight.
+func TestLoadAwareMovesTheChoiceByItsWeight(t *testing.T) {
+	for weight, want := range map[int]string{4: "preferred", 6: "idle"} {
+		t.Run(fmt.Sprint(weight), func(t *testing.T) {
+			l := newCluster(t)
+			l.Create(newNode("preferred", "preferred"), newNode("idle"))
+			server := l.Muster(muster.Options{Profile: map[string]any{
+				"plugins": map[string]any{"score": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware", "weight": weight}}}},
+			}})
+			l.report("preferred", "3200m", time.Now()) // 80 % of the CPU, and as much memory as idle
+			l.report("idle", "0", time.Now())
+			l.Eventually("muster knows what nodes use", func() error {
+				page, err := server.Page(l.Context(), "/debug/nodes")
+				if err == nil && !strings.Contains(page, " 80%") {
+					err = fmt.Errorf("the nodes are\n%s", page)
+				}
+				return err
+			})
+			config, err := server.SchedulerConfig(t.Context())
+			l.Must(err)
+			l.Schedule(config)
+			pod := workload.NewPod("p", "0", func(pod *corev1.Pod) {
+				pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+						Weight: 1, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+							{Key: "preferred", Operator: corev1.NodeSelectorOpExists},
+						}},
+					}},
+				}}
+			})
+			l.Create(pod)
+			l.Eventually("it is bound", func() error {
+				if got := l.Pod("p").Spec.NodeName; got != want {
+					return fmt.Errorf("it is on %q, want %s", got, want)
+				}
+				return nil
+			})
+		})
+	}
+}

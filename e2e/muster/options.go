@@ -68,7 +68,7 @@ type Options struct {
 	Profile map[string]any
 	// Load is the load section of muster's configuration, the default when nil.
 	Load map[string]any
-	// Text are fields of the configuration in YAML. They replace what the options above would write.
+	// Text are fields of the configuration in YAML. They replace what the options above would write; null takes one out.
 	Text string
 	// Debug is the address of pages and metrics, one of nobody's when empty.
 	Debug string
@@ -111,6 +111,7 @@ func (o Options) writeConfig(path string, identity *identity, webhook string) er
 		return fmt.Errorf("parse fields of muster's config: %w", err)
 	}
 	maps.Copy(fields, text)
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
 	config, err := yaml.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("encode muster's config: %w", err)

@@ -1,10 +1,7 @@
 package admission
 
 import (
-	"slices"
 	"strings"
-
-	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"muster.dev/muster/api/config"
 )
@@ -27,8 +24,8 @@ const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, a
 `
 
 const coarseScoresHeader = `#
-# With nodeSelection: Scheduler, muster's scores reach kube-scheduler rounded to 0 to 10 and take
-# the place of its own, which are finer. With Extender, muster ranks nodes by the exact ones.
+# With nodeSelection: Scheduler, muster's scores take the place of kube-scheduler's own, rounded to
+# tens of 0 to 100 for each plugin. With Extender, muster ranks nodes by the exact ones.
 # Scheduler is set in: `
 
 // defaultPreemption is kube-scheduler's plugin that evicts pods for others.
@@ -43,39 +40,6 @@ func offloadAll(cfg *config.Configuration) error {
 		return config.InSource("--offload", errs.ToAggregate())
 	}
 	return nil
-}
-
-// offload turns off in kube-scheduler's profile the plugins that muster runs in its own.
-// Each stays on at the extension points at which muster does not run it.
-func offload(scheduler *schedulerv1.KubeSchedulerProfile, profile *config.Profile, preemption bool) {
-	filters := slices.DeleteFunc(profile.FilterPlugins(), func(name string) bool {
-		return preemption && name == config.NodeResourcesFit
-	})
-	var scores []string
-	for _, score := range profile.ScorePlugins() {
-		scores = append(scores, score.Name)
-	}
-	scheduler.Plugins = &schedulerv1.Plugins{
-		PreFilter: inTreeDisabled(filters),
-		Filter:    inTreeDisabled(filters),
-		PreScore:  inTreeDisabled(scores),
-		Score:     inTreeDisabled(scores),
-	}
-	scheduler.PercentageOfNodesToScore = new(int32(100))
-	if !preemption {
-		scheduler.Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
-	}
-}
-
-// inTreeDisabled disables those of the plugins that kube-scheduler has, and of which muster does all.
-func inTreeDisabled(names []string) schedulerv1.PluginSet {
-	var set schedulerv1.PluginSet
-	for _, plugin := range config.KnownPlugins() {
-		if plugin.InTree && !plugin.Partial && slices.Contains(names, plugin.Name) {
-			set.Disabled = append(set.Disabled, schedulerv1.Plugin{Name: plugin.Name})
-		}
-	}
-	return set
 }
 
 // offloadComment says what offload did to the profiles, if to any.

@@ -18,9 +18,13 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// extenderWeight multiplies muster's scores, 0 to 10, before kube-scheduler multiplies
-// them by 10 once more and adds them to those of its own plugins, 0 to 100 each.
+// extenderWeight multiplies what muster answers to prioritize. It is the same for all profiles, whose own weights are
+// in the answer.
 const extenderWeight = 1
+
+// RegisteredPath is where the verbs are for a kube-scheduler that was told what profiles ask of it; the [Registration]
+// and the verb follow.
+const RegisteredPath = "/registered/"
 
 const schedulerConfigHeader = `# Registers muster as the extender of kube-scheduler. Printed by 'muster scheduler-config'.
 # There are two entries, because kube-scheduler has one timeout for all verbs of an entry.
@@ -65,13 +69,13 @@ func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 	if err := o.checkOffload(cfg.Profiles); err != nil {
 		return nil, err
 	}
-	extender, err := o.extender(cfg.Serving)
+	extender, err := o.extender(cfg)
 	if err != nil {
 		return nil, err
 	}
 	choosing, binding := extender, extender
 	choosing.FilterVerb, choosing.PreemptVerb = "filter", "preempt"
-	if slices.ContainsFunc(cfg.Profiles, prioritizes) {
+	if slices.ContainsFunc(cfg.Profiles, func(p config.Profile) bool { return prioritizes(&p) }) {
 		choosing.PrioritizeVerb, choosing.Weight = "prioritize", extenderWeight
 	}
 	choosing.HTTPTimeout = cfg.Timeouts.Filter
@@ -100,9 +104,15 @@ func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 	for i := range cfg.Profiles {
 		profile := &cfg.Profiles[i]
 		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
+		if err := mirror(&scheduler.Profiles[i], profile, !o.NoPreemption); err != nil {
+			return nil, err
+		}
 		switch {
 		case profile.Offload:
-			offload(&scheduler.Profiles[i], profile, !o.NoPreemption)
+			scheduler.Profiles[i].PercentageOfNodesToScore = new(int32(100))
+			if o.NoPreemption {
+				scheduler.Profiles[i].Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
+			}
 		case o.PercentageOfNodes == 0 && !o.Managed && fewWillDo(profile):
 			scheduler.Profiles[i].PercentageOfNodesToScore = new(int32(leastPercentage))
 			few = true
@@ -157,13 +167,20 @@ func costless(name corev1.ResourceName) []schedulerv1.ExtenderManagedResource {
 }
 
 // extender returns what the two entries have in common.
-func (o *SchedulerOptions) extender(serving config.Serving) (schedulerv1.Extender, error) {
-	extender := schedulerv1.Extender{NodeCacheCapable: true}
+func (o *SchedulerOptions) extender(cfg *config.Configuration) (schedulerv1.Extender, error) {
+	extender, serving := schedulerv1.Extender{NodeCacheCapable: true}, cfg.Serving
 	prefix, err := o.urlPrefix(serving)
 	if err != nil {
 		return extender, fmt.Errorf("--url: %w", err)
 	}
 	extender.URLPrefix = strings.TrimRight(prefix.String(), "/")
+	registration, err := Registration(cfg.Profiles)
+	if err != nil {
+		return extender, err
+	}
+	if registration != "" {
+		extender.URLPrefix += RegisteredPath + registration
+	}
 	if prefix.Scheme == "http" {
 		if o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
 			return extender, fmt.Errorf("--ca-file, --cert-file and --key-file need an https URL, not %s", prefix)
@@ -269,9 +286,4 @@ func dropUnset(fields map[string]any) {
 			}
 		}
 	}
-}
-
-// prioritizes reports whether kube-scheduler would learn anything from the scores of a profile.
-func prioritizes(profile config.Profile) bool {
-	return profile.NodeSelection == config.NodeSelectionScheduler && len(profile.ScorePlugins()) > 0
 }

@@ -28,6 +28,8 @@ type ProfileOptions struct {
 	SchedulerScores bool
 	// Expire is told the ages of figures that matter when profiles were replaced. It may be nil.
 	Expire func(ages []time.Duration)
+	// Put is told the profiles before they are in force; an error keeps them out. It may be nil.
+	Put func(profiles []config.Profile) error
 }
 
 // Profiles makes the verdict stores of the profiles of a configuration, and puts them in force.
@@ -42,6 +44,9 @@ type Profiles struct {
 func NewProfiles(o ProfileOptions) (*Profiles, error) {
 	if o.Expire == nil {
 		o.Expire = func([]time.Duration) {}
+	}
+	if o.Put == nil {
+		o.Put = func([]config.Profile) error { return nil }
 	}
 	p := &Profiles{inForce: predicates.NewProfiles(), options: o, metrics: predicates.NewStoreMetrics(o.Registerer)}
 	return p, p.Put(o.Config.Profiles)
@@ -67,6 +72,9 @@ func (p *Profiles) Put(profiles []config.Profile) error {
 			return fmt.Errorf("profile %q: %w", cfg.SchedulerName, err)
 		}
 		all = append(all, store)
+	}
+	if err := p.options.Put(profiles); err != nil {
+		return err
 	}
 	before := p.inForce.Stores()
 	p.inForce.Replace(all...)

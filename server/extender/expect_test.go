@@ -114,6 +114,21 @@ func TestNothingIsExpectedWhereItDoesNotMatter(t *testing.T) {
 	}
 }
 
+func TestAScoreWeighsInPrioritizeAsMuchAsTheProfileSays(t *testing.T) {
+	for weight, want := range map[string]int64{"1": 2, "5": 10, "100": 200} {
+		b := newBench(t, benchOptions{profiles: `profiles: [{plugins: {score: {enabled: [{name: LoadAware, weight: ` + weight + `}]}}}]`})
+		for node, milliCPU := range map[string]int64{"idle": 2000, "busy": 6000} { // 40 points by CPU, none by memory: 20 of 100
+			b.Node(node, "10")
+			now := time.Now()
+			b.Cluster.SetUsage(node, &cluster.Usage{Updated: now, Seen: now, Node: cluster.Resources{MilliCPU: milliCPU}})
+		}
+		got := b.prioritize(b.arrives("p", "0", ""), []string{"idle", "busy"})
+		if diff := cmp.Diff(extenderv1.HostPriorityList{{Host: "idle", Score: want}}, got); diff != "" {
+			t.Errorf("weight %s (-want +got):\n%s", weight, diff)
+		}
+	}
+}
+
 func TestOfNodesThatAreEquallyGoodAnyStandsOut(t *testing.T) {
 	b, nodes := newLoadBench(t, benchOptions{pick: func(n int) int { return n - 2 }}, 0, 0, 0) // 0 of two, 1 of three
 	if diff := cmp.Diff(extenderv1.HostPriorityList{{Host: "b", Score: 1}}, b.prioritize(b.arrives("p", "1", ""), nodes)); diff != "" {

@@ -131,7 +131,7 @@ func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
 }
 
 func TestPrioritizeTellsHowFarNodesAreAboveTheLowestScore(t *testing.T) {
-	b := newBench(t, benchOptions{})
+	b := newBench(t, benchOptions{profiles: "profiles: [{offload: true}]"})
 	b.Node("empty", "10")
 	b.Node("half", "10")
 	taken := servertest.Pod("taken", "5")
@@ -149,8 +149,8 @@ func TestPrioritizeTellsHowFarNodesAreAboveTheLowestScore(t *testing.T) {
 	// CPU:    5 of 10 is 50 on the empty node; 10 of 10 is 0.  LeastAllocated: 74 and 49.
 	// Balanced: the pod asks for CPU alone. empty: |0.5-0|/2 = 0.25 → 75 with, 100 without: 50+(50-25)/2 = 62.
 	//           half: |1-0|/2 = 0.5 → 50 with, 75 without: 62.
-	// Totals 136 and 111 of 200: 6.8 and 5.55, which are 7 and 6.
-	want := extenderv1.HostPriorityList{{Host: "empty", Score: 1}}
+	// Totals 136 and 111: 13.6 and 11.1, which are 14 and 11.
+	want := extenderv1.HostPriorityList{{Host: "empty", Score: 3}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -1,16 +1,24 @@
 package extender
 
 import (
+	"math"
 	"net/http"
 
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
 
-// prioritize scores the nodes that survived every filter, 0 to 10. Where it matters to the
-// profile, the best one stands out, and the pod is expected there; see expect.
+// scoreStep is how many points of a total make one of the scores that an extender gives. kube-scheduler multiplies them
+// by as much (MaxNodeScore / MaxExtenderPriority, in prioritizeNodes of pkg/scheduler/schedule_one.go) and adds them to
+// its own, 0 to 100 times their weight each. It sets no upper bound, so that a plugin of muster's weighs as much as one of
+// kube-scheduler's with the same weight.
+const scoreStep = predicates.MaxScore / extenderv1.MaxExtenderPriority
+
+// prioritize scores the nodes that survived every filter, each plugin 0 to 10 times its weight. Where it matters to
+// the profile, the best one stands out, and the pod is expected there; see expect.
 //
 // Only differences between nodes count, and a node that is left out counts 0. So
 // scores are told as what they are above the lowest, and nodes of the lowest score
@@ -48,7 +56,7 @@ func (e *Extender) prioritize(c *call) error {
 		best = e.picker.first(totals)
 	}
 	for i, total := range totals {
-		totals[i] = view.Scale(total, extenderv1.MaxExtenderPriority)
+		totals[i] = (total + scoreStep/2) / scoreStep
 	}
 	if best >= 0 {
 		standOut(totals, best)
@@ -58,9 +66,9 @@ func (e *Extender) prioritize(c *call) error {
 	return nil
 }
 
-// replyScores answers with the scores of c.fitting, from 0 to 10, as what they are above the lowest.
+// replyScores answers with the scores of c.fitting as what they are above the lowest.
 func (c *call) replyScores(names *cluster.NodeNames, scores []int64) {
-	lowest := extenderv1.MaxExtenderPriority
+	lowest := int64(math.MaxInt64)
 	for _, score := range scores {
 		lowest = min(lowest, score)
 	}

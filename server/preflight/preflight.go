@@ -28,6 +28,8 @@ type Options struct {
 	Metrics func(context.Context) (io.ReadCloser, error)
 	// Name is that of the admission policies, or of the webhook configuration.
 	Name string
+	// Scheduler is the configuration of kube-scheduler's, in YAML or JSON; empty when nobody gave it.
+	Scheduler []byte
 }
 
 // Run looks at a cluster. An error is that it cannot be reached.
@@ -171,9 +173,33 @@ func (l *look) scheduler() {
 		}
 		l.add(c)
 	}
-	c := Check{Check: "extender", State: Unknown, Found: "the API does not tell how kube-scheduler is configured"}
+	l.extender()
+}
+
+// extender tells whether kube-scheduler's configuration is as muster's asks.
+func (l *look) extender() {
+	c := Check{Check: "extender", State: Unknown, Found: "the API does not tell how kube-scheduler is configured: give --scheduler-config FILE"}
 	if c.Follows = "nodeSelection Ahead needs none, and none hurts"; len(l.pods) < len(l.Config.Profiles) {
 		c.Follows = "profiles without nodeSelection Ahead need it: see 'muster scheduler-config'"
+	}
+	if len(l.Scheduler) == 0 {
+		l.add(c)
+		return
+	}
+	c.Required = true
+	differences, err := admission.Contradictions(l.Config, l.Scheduler)
+	switch {
+	case err != nil:
+		c.State, c.Found, c.Follows = Missing, err.Error(), "mend the file: kube-scheduler refuses it, too"
+	case len(differences) > 0:
+		for _, difference := range differences {
+			c.State, c.Found = Missing, difference
+			c.Follows = "kube-scheduler and muster rate nodes differently: change this line, or print the file again"
+			l.add(c)
+		}
+		return
+	default:
+		c.State, c.Found, c.Follows = OK, "the file says what muster's configuration asks", "a profile means the same, whoever picks the node"
 	}
 	l.add(c)
 }

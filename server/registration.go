@@ -1,0 +1,89 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/admission"
+)
+
+// registration compares what kube-scheduler was told of the profiles, by the URL that it calls, with the profiles in
+// force. It is safe for concurrent use.
+type registration struct {
+	log      *slog.Logger
+	outdated prometheus.Gauge
+	wanted   atomic.Pointer[wanted]
+}
+
+// wanted is what the profiles in force ask of kube-scheduler.
+type wanted struct {
+	registration string
+	warned       atomic.Bool // the log has told that a caller was told something else
+}
+
+func newRegistration(log *slog.Logger, registerer prometheus.Registerer) *registration {
+	r := &registration{log: log, outdated: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "muster_scheduler_config_outdated",
+		Help: "1 while kube-scheduler calls muster as its configuration was printed for other profiles than those in force, else 0.",
+	})}
+	registerer.MustRegister(r.outdated)
+	return r
+}
+
+// put takes note of the profiles that are about to be in force.
+func (r *registration) put(profiles []config.Profile) error {
+	of, err := admission.Registration(profiles)
+	if err != nil {
+		return err
+	}
+	r.wanted.Store(&wanted{registration: of})
+	return nil
+}
+
+// endpoints are the verbs, each at its own path, and all of them below the path that says what kube-scheduler was told.
+func (r *registration) endpoints(verbs []inspect.Endpoint) []inspect.Endpoint {
+	plain := make([]inspect.Endpoint, len(verbs))
+	handlers := make(map[string]http.Handler, len(verbs))
+	for i, verb := range verbs {
+		handlers[verb.Pattern] = verb.Handler
+		plain[i] = verb
+		plain[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			r.called("")
+			verb.Handler.ServeHTTP(w, req)
+		})
+	}
+	return append(plain, inspect.Endpoint{
+		Method: http.MethodPost, Pattern: admission.RegisteredPath + "{registration}/{verb}",
+		About: "the same verbs, where kube-scheduler's configuration was printed for these profiles",
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			handler, is := handlers["/"+chi.URLParam(req, "verb")]
+			if !is {
+				http.NotFound(w, req)
+				return
+			}
+			r.called(chi.URLParam(req, "registration"))
+			handler.ServeHTTP(w, req)
+		}),
+	})
+}
+
+// called compares what a caller was told with what the profiles in force ask. The log tells of the first difference.
+func (r *registration) called(told string) {
+	wanted := r.wanted.Load()
+	if told == wanted.registration {
+		r.outdated.Set(0)
+		return
+	}
+	r.outdated.Set(1)
+	if wanted.warned.CompareAndSwap(false, true) {
+		r.log.Warn("kube-scheduler's configuration was printed for other profiles, so that nodes may be rated twice or not at all: "+
+			"see what differs with 'muster preflight --scheduler-config FILE', print it again with 'muster scheduler-config', and "+
+			"restart kube-scheduler", "before", told, "now", wanted.registration)
+	}
+}
