@@ -34,9 +34,14 @@ func metrics(text string) func(context.Context) (io.ReadCloser, error) {
 	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
 
-// look is a report on a cluster of a version, on which all is allowed but some resources.
+// report is about a cluster of a version, on which all is allowed but some resources.
 func report(t *testing.T, served string, policies bool, refused []string, change func(*config.Configuration)) (*Report, string) {
 	t.Helper()
+	return run(t, options(served, policies, refused, change))
+}
+
+// options are those of a look at such a cluster.
+func options(served string, policies bool, refused []string, change func(*config.Configuration)) Options {
 	client := fake.NewClientset()
 	discovery := client.Discovery().(*fakediscovery.FakeDiscovery)
 	discovery.FakedServerVersion = &version.Info{GitVersion: served}
@@ -59,7 +64,12 @@ func report(t *testing.T, served string, policies bool, refused []string, change
 	cfg := config.Default()
 	cfg.Profiles[0].NodeSelection = config.NodeSelectionAhead
 	change(cfg)
-	r, err := Run(t.Context(), Options{Client: client, Config: cfg, Name: "muster", Metrics: metrics(someFeatures)})
+	return Options{Client: client, Config: cfg, Name: "muster", Metrics: metrics(someFeatures)}
+}
+
+func run(t *testing.T, o Options) (*Report, string) {
+	t.Helper()
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +192,43 @@ func TestAPolicyIsCurrentThatDiffersInDefaultsAlone(t *testing.T) {
 			test.change(&got.Spec)
 			if same := samePolicy(&got.Spec, &want.Spec); same != test.same {
 				t.Errorf("the same: %t", same)
+			}
+		})
+	}
+}
+
+func TestTheFileOfKubeSchedulerIsComparedWithTheProfiles(t *testing.T) {
+	const stock = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+	packs := func(c *config.Configuration) {
+		c.Profiles[0].NodeSelection = config.NodeSelectionScheduler
+		c.Profiles[0].NodeResourcesFitArgs().ScoringStrategy.Type = config.MostAllocated
+	}
+	for name, test := range map[string]struct {
+		change func(*config.Configuration)
+		file   string
+		passes bool
+		says   []string
+	}{
+		"no file":             {packs, "", true, []string{"UNKNOWN no extender the API does not tell"}},
+		"as the profiles ask": {func(*config.Configuration) {}, stock + "extenders: [{urlPrefix: http://m, filterVerb: filter}]", true, []string{"OK yes extender"}},
+		"as they do not": {packs, stock, false, []string{
+			"MISSING yes extender profiles[0].pluginConfig: NodeResourcesFit has other arguments",
+			"MISSING yes extender extenders: none has a filterVerb: muster is not asked",
+		}},
+		"no file of kube-scheduler's": {packs, "kind: Pod", false, []string{"MISSING yes extender", "mend the file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options("v1.36.3", true, nil, test.change)
+			o.Scheduler = []byte(test.file)
+			r, text := run(t, o)
+			said := strings.Join(strings.Fields(text), " ")
+			for _, says := range test.says {
+				if !strings.Contains(said, says) {
+					t.Errorf("it does not say %q:\n%s", says, text)
+				}
+			}
+			if r.Passes() != test.passes {
+				t.Errorf("passes: %t, want %t:\n%s", r.Passes(), test.passes, text)
 			}
 		})
 	}

@@ -24,6 +24,8 @@ type Contender string
 const (
 	// Stock is kube-scheduler without an extender.
 	Stock Contender = "stock"
+	// SameSample is Stock that looks at as few nodes as it does beside muster by default: 100, or 1 % of more than 10,000.
+	SameSample Contender = "same_sample"
 	// Batching is Stock without default spread constraints, so that it can use what it found for a pod for the next one
 	// of its kind (KEP-5598), and NoBatching the same without that.
 	Batching   Contender = "batching"
@@ -157,6 +159,8 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	switch c {
 	case Stock:
 		return &Entry{controlPlane: cp, scheduler: stock(percentage)}, nil
+	case SameSample:
+		return &Entry{controlPlane: cp, scheduler: stock(1)}, nil
 	case Batching, NoBatching:
 		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
 	case Native:

@@ -18,7 +18,7 @@ func plain() trial {
 	contenders := []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender, contender.Nominate}
 	return trial{
 		entries: slices.Concat(
-			enter(sampled, contenders...), enter(all, contenders...), enter(sampledLive, contender.Stock, contender.Nominate),
+			enter(sampled, contenders...), enter(sampled, contender.SameSample), enter(all, contenders...), enter(sampledLive, contender.Stock, contender.SameSample, contender.Nominate),
 		),
 		sizes:  []int{1000, 5000},
 		rounds: 5,
@@ -46,6 +46,12 @@ func plain() trial {
 			{"nominate_live_vs_stock_%d_sampled", entry{contender.Nominate, sampledLive}, entry{contender.Stock, sampledLive}},
 			{"nominate_vs_stock_%d_all", entry{contender.Nominate, all}, entry{contender.Stock, all}},
 			{"nominate_vs_stock_%d_sampled", entry{contender.Nominate, sampled}, entry{contender.Stock, sampled}},
+			{"extender_vs_same_sample_%d", entry{contender.Extender, sampled}, entry{contender.SameSample, sampled}},
+			{"scheduler_vs_same_sample_%d", entry{contender.Scheduler, sampled}, entry{contender.SameSample, sampled}},
+			{"nominate_vs_same_sample_%d", entry{contender.Nominate, sampled}, entry{contender.SameSample, sampled}},
+			{"nominate_live_vs_same_sample_%d", entry{contender.Nominate, sampledLive}, entry{contender.SameSample, sampledLive}},
+			{"same_sample_vs_stock_%d", entry{contender.SameSample, sampled}, entry{contender.Stock, sampled}},
+			{"empty_vs_stock_%d_sampled", entry{contender.Empty, sampled}, entry{contender.Stock, sampled}},
 			{"scheduler_vs_empty_%d", entry{contender.Scheduler, all}, entry{contender.Empty, all}},
 			{"scheduler_vs_empty_%d_sampled", entry{contender.Scheduler, sampled}, entry{contender.Empty, sampled}},
 		},
