@@ -9,7 +9,8 @@ import (
 // use.
 type NodeLoad struct {
 	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Defaults
-	// to NodeMetric when a profile runs LoadAware or hot nodes are relieved, else to None.
+	// to NodeMetric when a profile runs LoadAware, or the rescheduler relieves or
+	// balances nodes, else to None.
 	Source LoadSource `json:"source"`
 	// Metrics says how metrics.k8s.io is read, for source Metrics.
 	Metrics LoadMetrics `json:"metrics"`
