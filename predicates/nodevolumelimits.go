@@ -140,13 +140,30 @@ func (c *volumeLimitsCheck) Verdict(node *cluster.Node) Verdict {
 		return volumeUntranslatable | hopeless
 	case slices.ContainsFunc(c.demanded, func(driver string) bool { return !hasDriver(node.CSI, driver) }):
 		return driverMissing
-	}
-	for _, driver := range c.drivers {
-		if limit, limited := volumeLimit(node.CSI, driver); limited && c.exceeds(limit, driver, node) {
-			return tooManyVolumes
-		}
+	case c.full(node):
+		return tooManyVolumes
 	}
 	return Fits
+}
+
+// Verdicts implements [Plural].
+func (c *volumeLimitsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	first := c.Verdict(node)
+	if first == Fits {
+		return
+	}
+	visit(first)
+	if first == driverMissing && node.CSI != nil && c.full(node) {
+		visit(tooManyVolumes)
+	}
+}
+
+// full says that some driver can attach no more of the volumes to a node.
+func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
+	return slices.ContainsFunc(c.drivers, func(driver string) bool {
+		limit, limited := volumeLimit(node.CSI, driver)
+		return limited && c.exceeds(limit, driver, node)
+	})
 }
 
 // demanded are those of the drivers whose CSIDrivers want pods kept off nodes that lack them.
