@@ -125,18 +125,20 @@ func (j *Judgement) Reasons(node *cluster.Node) []Objection {
 
 // reasonsOf are all reasons of a check, which may be nil, against a node, each once.
 func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
-	var all []string
-	visit := func(v Verdict) {
-		if reason := j.Reason(v); !slices.Contains(all, reason) {
-			all = append(all, reason)
-		}
+	if check == nil {
+		return nil
 	}
+	first := check.Verdict(node)
+	if first == Fits {
+		return nil
+	}
+	all := []string{j.Reason(first)}
 	if plural, ok := check.(Plural); ok {
-		plural.Verdicts(node, visit)
-	} else if check != nil {
-		if v := check.Verdict(node); v != Fits {
-			visit(v)
-		}
+		plural.Verdicts(node, func(v Verdict) {
+			if reason := j.Reason(v); !slices.Contains(all, reason) {
+				all = append(all, reason)
+			}
+		})
 	}
 	return all
 }
