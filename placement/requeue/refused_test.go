@@ -114,7 +114,7 @@ func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 				if diff := cmp.Diff(test.want, p.after(2*time.Second)); diff != "" {
 					t.Errorf("writes (-want +got):\n%s", diff)
 				}
-				if got := len(p.strangers); got > mostStrangers {
+				if got := p.strangers.ItemCount(); got > mostStrangers {
 					t.Errorf("%d pods are remembered", got)
 				}
 			})
