@@ -56,6 +56,8 @@ const (
 	AspectStorageClass
 	// AspectVolumeAttachment is any VolumeAttachment.
 	AspectVolumeAttachment
+	// AspectCSIDriver is any CSIDriver.
+	AspectCSIDriver
 	// AspectNamespace is the labels of any Namespace.
 	AspectNamespace
 	// AspectService is the selector of any Service.
@@ -89,7 +91,7 @@ func (a Aspect) String() string {
 	names := [...]string{
 		"allocatable", "labels", "taints", "unschedulable", "conditions", "images", "csi", "requested", "ports", "pods",
 		"podstates", "annotations", "usage", "expected", "features", "devices",
-		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments",
+		"persistentvolumes", "persistentvolumeclaims", "storageclasses", "volumeattachments", "csidrivers",
 		"namespaces", "services", "selectors", "poddisruptionbudgets", "workloads", "custom", "nominated", "deviceclasses",
 		"shareddevices",
 	}

@@ -24,6 +24,7 @@ func newObjectsWriter() *objectsWriter {
 	keep(w, AspectPersistentVolumeClaim, key, &w.next.PersistentVolumeClaims)
 	keep(w, AspectStorageClass, name, &w.next.StorageClasses)
 	keep(w, AspectVolumeAttachment, name, &w.next.VolumeAttachments)
+	keep(w, AspectCSIDriver, name, &w.next.CSIDrivers)
 	keep(w, AspectNamespace, name, &w.next.Namespaces)
 	keep(w, AspectService, key, &w.next.Services)
 	keep(w, AspectSelector, key, &w.next.ReplicationControllers).scaled = sameSelector(func(c *corev1.ReplicationController) any {

@@ -101,6 +101,7 @@ func dumpKinds() map[metav1.TypeMeta]dumpKind {
 		{APIVersion: "storage.k8s.io/v1", Kind: "StorageClass"}:     {reflect.TypeFor[storagev1.StorageClass](), "storageclasses", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "CSINode"}:          {reflect.TypeFor[storagev1.CSINode](), "csinodes", false},
 		{APIVersion: "storage.k8s.io/v1", Kind: "VolumeAttachment"}: {reflect.TypeFor[storagev1.VolumeAttachment](), "volumeattachments", false},
+		{APIVersion: "storage.k8s.io/v1", Kind: "CSIDriver"}:        {reflect.TypeFor[storagev1.CSIDriver](), "csidrivers", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "DeviceClass"}:     {reflect.TypeFor[resourcev1.DeviceClass](), "deviceclasses", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "ResourceSlice"}:   {reflect.TypeFor[resourcev1.ResourceSlice](), "resourceslices", false},
 		{APIVersion: "resource.k8s.io/v1", Kind: "DeviceTaintRule"}: {reflect.TypeFor[DeviceTaintRule](), "devicetaintrules", false},

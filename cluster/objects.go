@@ -29,6 +29,7 @@ type Objects struct {
 	PersistentVolumeClaims Table[types.NamespacedName, *corev1.PersistentVolumeClaim]
 	StorageClasses         Table[string, *storagev1.StorageClass]
 	VolumeAttachments      Table[string, *storagev1.VolumeAttachment]
+	CSIDrivers             Table[string, *storagev1.CSIDriver]
 	Namespaces             Table[string, *corev1.Namespace]
 	Services               Table[types.NamespacedName, *corev1.Service]
 	ReplicationControllers Table[types.NamespacedName, *corev1.ReplicationController]

@@ -54,6 +54,9 @@ func Trim(object any) (any, error) {
 		o.ObjectMeta = identity(&o.ObjectMeta)
 		o.Spec.Source.InlineVolumeSpec = nil
 		o.Status = storagev1.VolumeAttachmentStatus{}
+	case *storagev1.CSIDriver:
+		o.ObjectMeta = identity(&o.ObjectMeta)
+		o.Spec = storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: o.Spec.PreventPodSchedulingIfMissing}
 	case *corev1.Namespace:
 		labels := o.Labels
 		o.ObjectMeta = identity(&o.ObjectMeta)

@@ -204,6 +204,13 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 			dropped: "Attached AttachmentMetadata AttachError DetachError",
 		},
 		{
+			name:   "CSI driver",
+			object: func() (runtime.Object, any) { d := &storagev1.CSIDriver{}; return d, &d.Spec },
+			kept:   "PreventPodSchedulingIfMissing",
+			dropped: "AttachRequired PodInfoOnMount VolumeLifecycleModes StorageCapacity FSGroupPolicy TokenRequests RequiresRepublish " +
+				"SELinuxMount NodeAllocatableUpdatePeriodSeconds ServiceAccountTokenInSecrets",
+		},
+		{
 			name: "volume",
 			object: func() (runtime.Object, any) {
 				p := &corev1.Pod{Spec: corev1.PodSpec{Volumes: make([]corev1.Volume, 1)}}

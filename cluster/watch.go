@@ -153,6 +153,7 @@ func coreSources(client kubernetes.Interface) []source {
 		{resource: "storageclasses", example: &storagev1.StorageClass{}, calls: listWatch(storage.StorageClasses(), "")},
 		{resource: "csinodes", example: &storagev1.CSINode{}, calls: listWatch(storage.CSINodes(), "")},
 		{resource: "volumeattachments", example: &storagev1.VolumeAttachment{}, calls: listWatch(storage.VolumeAttachments(), "")},
+		{resource: "csidrivers", example: &storagev1.CSIDriver{}, calls: listWatch(storage.CSIDrivers(), "")},
 		{
 			resource: "poddisruptionbudgets",
 			example:  &policyv1.PodDisruptionBudget{},

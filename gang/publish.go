@@ -35,7 +35,7 @@ func (m *Manager) Publish(ctx context.Context, clients Clients) error {
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
-	events := status.NewEvents(recorders, m.clock)
+	events := status.NewEvents(recorders)
 	writer := status.NewWriter(status.Options[membership.Key]{
 		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
 	})

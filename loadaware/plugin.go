@@ -164,17 +164,45 @@ func (f filter) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Check {
 		return nil
 	}
 	adds, who := f.adds(pod)
-	return predicates.CheckFunc(func(node *cluster.Node) predicates.Verdict {
-		reason := f.of(node).filter[who].against(adds)
-		if reason < 0 {
-			return predicates.Fits
+	return &filterCheck{filter: f, adds: adds, who: who}
+}
+
+// filterCheck is the filter for a pod.
+type filterCheck struct {
+	filter
+
+	adds vector
+	who  audience
+}
+
+// Verdict implements [predicates.Check].
+func (c *filterCheck) Verdict(node *cluster.Node) predicates.Verdict {
+	reason := c.of(node).filter[c.who].against(c.adds)
+	if reason < 0 {
+		return predicates.Fits
+	}
+	return c.verdict(reason)
+}
+
+// Verdicts implements [predicates.Plural].
+func (c *filterCheck) Verdicts(node *cluster.Node, visit func(predicates.Verdict)) {
+	b := &c.of(node).filter[c.who]
+	if b.expired {
+		visit(c.verdict(reasonExpired))
+	}
+	for i := range b.room {
+		if b.exceeded(c.adds, i) {
+			visit(c.verdict(b.reason(i)))
 		}
-		verdict := f.first + predicates.Verdict(reason) //nolint:gosec // there are few
-		if reason == reasonExpired {
-			return verdict.Hopeless()
-		}
-		return verdict
-	})
+	}
+}
+
+func (c *filterCheck) verdict(reason int) predicates.Verdict {
+	verdict := c.first + predicates.Verdict(reason) //nolint:gosec // there are few
+	if reason == reasonExpired {
+		return verdict.Hopeless()
+	}
+	return verdict
 }
 
 // adds is what a pod adds to a node, and who asks for it.
@@ -189,16 +217,23 @@ func (b *bounds) against(adds vector) int {
 	if b.expired {
 		return reasonExpired
 	}
-	for i, room := range b.room {
-		if adds[i] < room {
-			continue
+	for i := range b.room {
+		if b.exceeded(adds, i) {
+			return b.reason(i)
 		}
-		if b.aggregated {
-			i += len(b.room)
-		}
-		return reasonUsage + i
 	}
 	return -1
+}
+
+// exceeded says that a pod adds too much of a resource.
+func (b *bounds) exceeded(adds vector, i int) bool { return adds[i] >= b.room[i] }
+
+// reason is the place of the reason that too much of a resource is used.
+func (b *bounds) reason(i int) int {
+	if b.aggregated {
+		i += len(b.room)
+	}
+	return reasonUsage + i
 }
 
 type score struct{ *LoadAware }

@@ -69,6 +69,7 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 			if got != want {
 				t.Fatalf("%s reads more than %q: on a and b it says %d, and then %d", predicate.Name(), predicate.Aspects(), want, got)
 			}
+			checkFirstOfReasons(t, predicate.Name(), check, a, b)
 			note(predicate.Name()+" filter", int64(want[0]))
 			note(predicate.Name()+" filter", int64(want[1]))
 		}
@@ -99,6 +100,25 @@ func TestAVerdictDependsOnDeclaredAspectsOnly(t *testing.T) {
 	for name, seen := range outcomes {
 		if len(seen) < 2 {
 			t.Errorf("%s always says the same", name)
+		}
+	}
+}
+
+// checkFirstOfReasons holds what a predicate tells people against what kube-scheduler is told.
+func checkFirstOfReasons(t *rapid.T, name string, check Check, nodes ...*cluster.Node) {
+	plural, ok := check.(Plural)
+	if !ok {
+		return
+	}
+	for _, node := range nodes {
+		first := Fits
+		plural.Verdicts(node, func(v Verdict) {
+			if first == Fits {
+				first = v
+			}
+		})
+		if want := check.Verdict(node); first&^hopeless != want&^hopeless {
+			t.Fatalf("%s says %d of %s, and of its reasons the first is %d", name, want, node.Name, first)
 		}
 	}
 }

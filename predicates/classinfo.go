@@ -5,7 +5,10 @@ import (
 	"encoding/hex"
 	"iter"
 	"math/bits"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
 )
@@ -18,6 +21,8 @@ type ClassInfo struct {
 	Controller string
 	// Pod is the pod that the class was first seen with.
 	Pod string
+	// Pods are those of the class that were asked about last, the latest first.
+	Pods []string
 	// Calls is how often it was asked for since it is remembered, Misses how often
 	// nothing of it was.
 	Calls  int
@@ -46,9 +51,9 @@ type RememberedVerdict struct {
 	// Concerned says that the predicate has something to say of the class at all.
 	Concerned bool
 	Fits      bool
-	// Reason is why not. It is kept for the first predicate against the node only; that
-	// of others can be told while nothing has changed since they were asked.
-	Reason string
+	// Reasons are why not. The first one is kept for the first predicate against the node; all
+	// others can be told while nothing has changed since they were asked.
+	Reasons []string
 }
 
 // Class is what is remembered of the class of that hash, as in ClassInfo, on every
@@ -105,10 +110,10 @@ func (e *entry) detail(r *Remembered, node *cluster.Node, snap *cluster.Snapshot
 		v := RememberedVerdict{Predicate: e.judgement.profile.predicates[i].Name(), Concerned: check != nil, Fits: against>>i&1 == 0}
 		switch {
 		case v.Fits:
-		case i == bits.TrailingZeros32(against):
-			v.Reason = r.Reason
 		case e.generation == snap.Generation:
-			v.Reason = e.judgement.Reason(check.Verdict(node))
+			v.Reasons = e.judgement.reasonsOf(check, node)
+		case i == bits.TrailingZeros32(against):
+			v.Reasons = []string{r.Reason}
 		}
 		r.Predicates = append(r.Predicates, v)
 	}
@@ -136,6 +141,24 @@ func (s *VerdictStore) remembered() []*entry {
 	return entries
 }
 
+// mostNamed is how many pods of a class are named.
+const mostNamed = 8
+
+// name puts a pod in front of those that were asked about last.
+func (e *entry) name(pod *cluster.Pod) {
+	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	at := slices.Index(e.pods, name)
+	switch {
+	case at >= 0:
+		copy(e.pods[1:], e.pods[:at])
+	case len(e.pods) < mostNamed:
+		e.pods = slices.Insert(e.pods, 0, name)
+	default:
+		copy(e.pods[1:], e.pods)
+	}
+	e.pods[0] = name
+}
+
 // info must be called with the lock of the entry held.
 func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	info := ClassInfo{
@@ -144,6 +167,9 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	}
 	if e.judgement != nil { // else a plugin panicked
 		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
+	}
+	for _, pod := range e.pods {
+		info.Pods = append(info.Pods, pod.String())
 	}
 	for node := range e.judged(snap) {
 		info.Judged++
@@ -155,9 +181,9 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 }
 
 // HashOf is the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
-// for itself.
+// for itself. That of a pod that has a node is the one that it had before.
 func (s *VerdictStore) HashOf(pod *cluster.Pod) string {
-	class := s.ClassOf(pod)
+	class := s.ClassOf(unplaced(pod))
 	if class.None() {
 		return ""
 	}

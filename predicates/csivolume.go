@@ -96,6 +96,12 @@ func successor(plugin string) string {
 	return ""
 }
 
+// isInTreeClass says that a storage class is of an in-tree plugin that a driver has replaced.
+func isInTreeClass(name string, objects *cluster.Objects) bool {
+	class, known := objects.StorageClasses.Get(name)
+	return known && csitranslation.New().IsMigratableIntreePluginByName(class.Provisioner)
+}
+
 // classDriver is the driver of the volumes of a storage class, "" when that is not known
 // or none that counts.
 func classDriver(name string, objects *cluster.Objects) string {
@@ -118,18 +124,19 @@ type claimedVolume struct {
 	volume csiVolume
 	// classDriver is the driver of the claim's class.
 	classDriver string
+	// replaced says that the volume is one of an in-tree plugin that a driver has replaced.
+	replaced bool
 }
 
 func volumeOf(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) claimedVolume {
-	claimed := claimedVolume{
-		object:      claim.Spec.VolumeName,
-		classDriver: classDriver(storagehelpers.GetPersistentVolumeClaimClass(claim), objects),
-	}
+	class := storagehelpers.GetPersistentVolumeClaimClass(claim)
+	claimed := claimedVolume{object: claim.Spec.VolumeName, classDriver: classDriver(class, objects)}
 	if object, known := objects.PersistentVolumes.Get(claimed.object); known {
-		claimed.volume = persistentCSIVolume(object)
+		claimed.volume, claimed.replaced = persistentCSIVolume(object), object.Spec.CSI == nil
 	} else if claimed.classDriver != "" {
 		name := types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name}
 		claimed.volume = csiVolume{driver: claimed.classDriver, handle: name.String(), toBe: true}
+		claimed.replaced = isInTreeClass(class, objects)
 	}
 	return claimed
 }

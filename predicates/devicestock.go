@@ -79,15 +79,6 @@ func (s *stock) take(allocation *resourcev1.AllocationResult) {
 	}
 }
 
-// deviceFeatures returns the features of device allocation that kube-scheduler turns on by default, beta ones included.
-// Where a cluster has one turned off, its API server keeps no object that uses it.
-func deviceFeatures() structured.Features {
-	return structured.Features{
-		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
-		DeviceBindingAndStatus: true, ConsumableCapacity: true,
-	}
-}
-
 var (
 	errUnavailable  = errors.New("there are not the devices")
 	errTakesTooLong = errors.New("to look for devices takes too long")

@@ -5,6 +5,8 @@ import (
 	"time"
 	"unsafe"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 )
@@ -25,7 +27,8 @@ type entry struct {
 	mu         lock.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
-	misses     int // calls on which nothing was remembered
+	misses     int                    // calls on which nothing was remembered
+	pods       []types.NamespacedName // those that were asked about last; see name
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
 	objects    *cluster.Objects // those of the generation
@@ -295,7 +298,12 @@ func (e *entry) size() int64 {
 	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
 	// The form is kept as a text of its own, and looked up in a table; so is the entry.
 	const looksUp = 256
+	const perName = int64(unsafe.Sizeof(types.NamespacedName{}))
 	size := int64(len(e.class.form.Value())) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode + looksUp
+	for _, pod := range e.pods {
+		size += int64(len(pod.Namespace) + len(pod.Name))
+	}
+	size += int64(cap(e.pods)) * perName
 	if e.judgement != nil {
 		size += e.prepared + e.judgement.size()
 	}

@@ -5,8 +5,8 @@ import "muster.dev/muster/cluster"
 // Explanation is all that a profile says of a pod on one node.
 type Explanation struct {
 	Node *cluster.Node
-	// Against are the predicates that speak against the node, in their order; none
-	// when the pod fits.
+	// Against are all reasons against the node, in the order of the predicates, of which each
+	// may have several; none when the pod fits.
 	Against []Objection
 	// Scores are what the scores say, in their order; none for a node that the pod does
 	// not fit, since nodes are rated among those that it does.
@@ -15,7 +15,7 @@ type Explanation struct {
 	Total int64
 }
 
-// Objection is what a predicate has against a node.
+// Objection is a reason of a predicate against a node.
 type Objection struct {
 	Predicate string
 	Reason    string
@@ -32,13 +32,7 @@ type ScorePart struct {
 // Explain evaluates every predicate and score for a pod on every node, remembering
 // and recalling nothing. A pod that is on a node already is taken as if it were not.
 func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanation {
-	if pod.Spec.NodeName != "" {
-		object := *pod.Pod
-		object.Spec.NodeName = ""
-		next := cluster.NewPod(&object)
-		next.Claims, next.ClaimProblem = pod.Claims, pod.ClaimProblem
-		pod = next
-	}
+	pod = unplaced(pod)
 	j := p.Judge(pod, snap)
 	for node := range snap.Nodes() {
 		if without := node.WithoutPod(pod.UID); without != node {
@@ -49,7 +43,7 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 	var fitting []*Explanation
 	var nodes []int32
 	for node := range snap.Nodes() {
-		explanations = append(explanations, Explanation{Node: node, Against: j.Against(j.node(node.Index))})
+		explanations = append(explanations, Explanation{Node: node, Against: j.Reasons(j.node(node.Index))})
 		if e := &explanations[len(explanations)-1]; len(e.Against) == 0 {
 			fitting, nodes = append(fitting, e), append(nodes, node.Index)
 		}
@@ -63,6 +57,18 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 		}
 	}
 	return explanations
+}
+
+// unplaced is a pod as it was before it had a node.
+func unplaced(pod *cluster.Pod) *cluster.Pod {
+	if pod.Spec.NodeName == "" {
+		return pod
+	}
+	object := *pod.Pod
+	object.Spec.NodeName = ""
+	before := cluster.NewPod(&object)
+	before.Claims, before.ClaimProblem = pod.Claims, pod.ClaimProblem
+	return before
 }
 
 // Dependency is what a plugin of a profile declares to read: a row of the

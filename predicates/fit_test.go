@@ -1,10 +1,12 @@
 package predicates
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -49,6 +51,58 @@ func TestJudgeFitSaysAllThatIsAgainstANode(t *testing.T) {
 	}
 	if judgement.Verdict(at) != profile.Judge(asking, snap).Verdict(at) {
 		t.Error("without the scores a verdict is another one")
+	}
+}
+
+// TestEveryReasonAgainstANodeIsTold asks about a node that has several things against a pod, by plugin.
+func TestEveryReasonAgainstANodeIsTold(t *testing.T) {
+	tight := node(offering("cpu", "1", "memory", "1Gi", "pods", "0"), reporting(corev1.NodeMemoryPressure), reporting(corev1.NodeDiskPressure))
+	gpus := asking("cpu", "2", "memory", "2Gi", "example.com/gpu", "1")
+	added := &config.NodeAffinityArgs{AddedAffinity: required(label("zone", corev1.NodeSelectorOpIn, "b"))}
+	for name, test := range map[string]struct {
+		args  config.PluginArgs
+		scene scene
+		want  []string
+	}{
+		config.NodeResourcesFit: {
+			scene: scene{node: tight, pod: pod(gpus)},
+			want:  []string{"Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient example.com/gpu"},
+		},
+		config.NodeConditions: {
+			scene: scene{node: tight, pod: pod()},
+			want:  []string{"node(s) had memory pressure", "node(s) had disk pressure"},
+		},
+		config.NodeAffinity: {
+			args:  added,
+			scene: scene{pod: pod(func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} })},
+			want:  []string{"node(s) didn't match scheduler-enforced node affinity", "node(s) didn't match Pod's node affinity/selector"},
+		},
+		config.NodeVolumeLimits: {
+			scene: scene{
+				objects: slices.Concat(disks(ebsDriver, "a"), disks(otherDriver, "x"), []runtime.Object{
+					csiDriver(ebsDriver, true), csiNode("node", otherDriver, 0),
+				}),
+				pod: pod(claiming("a", "x")),
+			},
+			want: []string{"CSI driver is not installed on the node", "node(s) exceed max volume count"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snap, at, asking := test.scene.raise(t)
+			profile, err := NewProfile(withEveryPlugin(profileWith(name, test.args)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, objection := range profile.Judge(asking, snap).Reasons(at) {
+				if objection.Predicate == name {
+					got = append(got, objection.Reason)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

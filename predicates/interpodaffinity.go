@@ -88,6 +88,19 @@ func (c *podAffinityCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
+// Verdicts implements [Plural].
+func (c *podAffinityCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	if !c.isNear(node.Index) {
+		visit(podAffinityUnmet | hopeless)
+	}
+	if c.against.at(node.Index) {
+		visit(podAntiAffinityUnmet)
+	}
+	if c.opposing.at(node.Index) {
+		visit(existingAntiAffinityUnmet)
+	}
+}
+
 // isNear says that the required affinity is met. The first of a group of pods that want
 // to be near each other may go to any node that has all topology keys.
 func (c *podAffinityCheck) isNear(index int32) bool {

@@ -87,6 +87,11 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 			name: "3.2 silent: such a volume is attached to a node", change: set(attachment("new", "a1", ebsDriver, "data")),
 			want: askedOn(everywhere, limits),
 		},
+		{
+			name: "3.2 silent: the driver of such a volume is demanded of nodes", change: set(csiDriver(ebsDriver, true)),
+			want: askedOn(everywhere, limits),
+		},
+		{name: "3.2 not when one is that the pod does not need", change: set(csiDriver(otherDriver, true)), want: nothing},
 
 		{name: "3.3 a Service is added", change: set(service("new", front)), want: askedOn(everywhere, services)},
 		{

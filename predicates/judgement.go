@@ -1,6 +1,7 @@
 package predicates
 
 import (
+	"slices"
 	"sync"
 
 	"muster.dev/muster/cluster"
@@ -97,7 +98,7 @@ func (j *Judgement) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-// Against are all verdicts against the node, in the order of the profile's plugins.
+// Against are the first verdicts of all predicates against the node, in the order of the profile's plugins.
 func (j *Judgement) Against(node *cluster.Node) []Objection {
 	var against []Objection
 	for i, check := range j.checks {
@@ -109,6 +110,37 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 		}
 	}
 	return against
+}
+
+// Reasons are all reasons of all predicates against the node, in the order of the profile's plugins.
+func (j *Judgement) Reasons(node *cluster.Node) []Objection {
+	var against []Objection
+	for i, check := range j.checks {
+		for _, reason := range j.reasonsOf(check, node) {
+			against = append(against, Objection{Predicate: j.profile.predicates[i].Name(), Reason: reason})
+		}
+	}
+	return against
+}
+
+// reasonsOf are all reasons of a check, which may be nil, against a node, each once.
+func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
+	if check == nil {
+		return nil
+	}
+	first := check.Verdict(node)
+	if first == Fits {
+		return nil
+	}
+	all := []string{j.Reason(first)}
+	if plural, ok := check.(Plural); ok {
+		plural.Verdicts(node, func(v Verdict) {
+			if reason := j.Reason(v); !slices.Contains(all, reason) {
+				all = append(all, reason)
+			}
+		})
+	}
+	return all
 }
 
 // Basis is what the verdict on a node of the snapshot of a generation rests on.

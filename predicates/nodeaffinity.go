@@ -41,14 +41,41 @@ func (p nodeAffinity) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 		return nil
 	}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod.Pod)
-	return CheckFunc(func(node *cluster.Node) Verdict {
-		if p.added != nil && !p.added.Match(node.Node) {
-			return addedAffinityDiffers | hopeless
-		}
-		// Like the scheduler, a term that does not parse matches nothing.
-		if match, _ := required.Match(node.Node); !match {
-			return affinityDiffers | hopeless
-		}
-		return Fits
-	})
+	return &nodeAffinityCheck{added: p.added, required: required}
+}
+
+// nodeAffinityCheck is nodeAffinity for a pod.
+type nodeAffinityCheck struct {
+	added    *nodeaffinity.NodeSelector // nil when the profile adds none
+	required nodeaffinity.RequiredNodeAffinity
+}
+
+func (c *nodeAffinityCheck) Verdict(node *cluster.Node) Verdict {
+	switch {
+	case !c.isAdded(node):
+		return addedAffinityDiffers | hopeless
+	case !c.isRequired(node):
+		return affinityDiffers | hopeless
+	}
+	return Fits
+}
+
+// Verdicts implements [Plural].
+func (c *nodeAffinityCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	if !c.isAdded(node) {
+		visit(addedAffinityDiffers | hopeless)
+	}
+	if !c.isRequired(node) {
+		visit(affinityDiffers | hopeless)
+	}
+}
+
+func (c *nodeAffinityCheck) isAdded(node *cluster.Node) bool {
+	return c.added == nil || c.added.Match(node.Node)
+}
+
+// isRequired is false, as with kube-scheduler, for a term that does not parse: that matches nothing.
+func (c *nodeAffinityCheck) isRequired(node *cluster.Node) bool {
+	match, _ := c.required.Match(node.Node)
+	return match
 }

@@ -62,16 +62,37 @@ func (nodeConditions) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 	if len(against) == 0 {
 		return nil
 	}
-	return CheckFunc(func(node *cluster.Node) Verdict {
-		for i := range against {
-			for j := range node.Status.Conditions {
-				if c := &node.Status.Conditions[j]; c.Status == against[i].status && c.Type == against[i].kind {
-					return against[i].verdict
-				}
-			}
+	return conditionsCheck(against)
+}
+
+// conditionsCheck are the conditions in which a node does not take a pod.
+type conditionsCheck []badCondition
+
+func (c conditionsCheck) Verdict(node *cluster.Node) Verdict {
+	for i := range c {
+		if c[i].isOf(node) {
+			return c[i].verdict
 		}
-		return Fits
-	})
+	}
+	return Fits
+}
+
+// Verdicts implements [Plural].
+func (c conditionsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	for i := range c {
+		if c[i].isOf(node) {
+			visit(c[i].verdict)
+		}
+	}
+}
+
+func (b *badCondition) isOf(node *cluster.Node) bool {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Status == b.status && c.Type == b.kind {
+			return true
+		}
+	}
+	return false
 }
 
 // bestEffort says that a pod is of that class of service: it asks for no CPU and no

@@ -43,25 +43,44 @@ type scalarRequest struct {
 }
 
 func (p nodeResourcesFit) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
-	asked := &pod.Requests
-	scalars := p.scalars(asked, snap.Objects)
-	return CheckFunc(func(node *cluster.Node) Verdict {
-		offered, taken := &node.Allocatable, &node.Requested
-		verdict := Fits
-		if int64(len(node.Pods)) >= offered.Pods {
-			verdict = tooManyPods
-		}
-		verdict = verdict.or(room(asked.MilliCPU, taken.MilliCPU, offered.MilliCPU, insufficientCPU))
-		verdict = verdict.or(room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory))
-		verdict = verdict.or(room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage))
-		for i := range scalars {
-			s := &scalars[i]
-			if there := offered.Scalar(s.Name); there > 0 || !s.devices {
-				verdict = verdict.or(room(s.Amount, taken.Scalar(s.Name), there, s.short))
+	return &fitCheck{asked: &pod.Requests, scalars: p.scalars(&pod.Requests, snap.Objects)}
+}
+
+// fitCheck is nodeResourcesFit for a pod.
+type fitCheck struct {
+	asked   *cluster.Resources
+	scalars []scalarRequest
+}
+
+func (c *fitCheck) Verdict(node *cluster.Node) Verdict {
+	verdict := Fits
+	c.Verdicts(node, func(next Verdict) { verdict = verdict.or(next) })
+	return verdict
+}
+
+// Verdicts implements [Plural].
+func (c *fitCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	asked, offered, taken := c.asked, &node.Allocatable, &node.Requested
+	if int64(len(node.Pods)) >= offered.Pods {
+		visit(tooManyPods)
+	}
+	if v := room(asked.MilliCPU, taken.MilliCPU, offered.MilliCPU, insufficientCPU); v != Fits {
+		visit(v)
+	}
+	if v := room(asked.Memory, taken.Memory, offered.Memory, insufficientMemory); v != Fits {
+		visit(v)
+	}
+	if v := room(asked.EphemeralStorage, taken.EphemeralStorage, offered.EphemeralStorage, insufficientEphemeralStorage); v != Fits {
+		visit(v)
+	}
+	for i := range c.scalars {
+		s := &c.scalars[i]
+		if there := offered.Scalar(s.Name); there > 0 || !s.devices {
+			if v := room(s.Amount, taken.Scalar(s.Name), there, s.short); v != Fits {
+				visit(v)
 			}
 		}
-		return verdict
-	})
+	}
 }
 
 // or keeps the first reason and is hopeless when either is.

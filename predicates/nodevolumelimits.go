@@ -8,15 +8,17 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
 // nodeVolumeLimits holds nodes to the number of volumes that a CSI driver can attach to
-// them, as their CSINodes say it (pkg/scheduler/framework/plugins/nodevolumelimits/csi.go,
-// the feature gate VolumeLimitScaling off). Volumes of the in-tree plugins that CSI drivers
-// have replaced count as theirs.
+// them, as their CSINodes say it (pkg/scheduler/framework/plugins/nodevolumelimits/csi.go).
+// It also keeps pods off nodes that lack a driver whose CSIDriver says to. An API server
+// whose feature gate VolumeLimitScaling is off drops that field. Volumes of the in-tree
+// plugins that CSI drivers have replaced count as theirs.
 type nodeVolumeLimits struct{}
 
 func newNodeVolumeLimits(*config.Profile) (Predicate, error) { return nodeVolumeLimits{}, nil }
@@ -25,7 +27,7 @@ func (nodeVolumeLimits) Name() string { return config.NodeVolumeLimits }
 
 func (nodeVolumeLimits) Aspects() cluster.Aspect {
 	return cluster.AspectCSI | cluster.AspectPods | cluster.AspectPersistentVolume | cluster.AspectPersistentVolumeClaim |
-		cluster.AspectStorageClass | cluster.AspectVolumeAttachment
+		cluster.AspectStorageClass | cluster.AspectVolumeAttachment | cluster.AspectCSIDriver
 }
 
 func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
@@ -39,6 +41,8 @@ func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	}
 	if len(c.drivers) > 0 {
 		c.findAttachments(snap.NodeCount())
+		c.demanded = demanded(c.drivers, snap.Objects)
+		c.demandedAnyway = demanded(needs.native, snap.Objects)
 	}
 	return c
 }
@@ -46,6 +50,9 @@ func (nodeVolumeLimits) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 // volumeNeeds are the volumes that a pod needs attached.
 type volumeNeeds struct {
 	volumes []csiVolume // each once
+	// native are the drivers of those volumes that no in-tree plugin had: on a node without a
+	// CSINode these alone count.
+	native []string
 	// untranslatable says that there is one more, of an in-tree plugin, and that the driver
 	// which replaced it could not attach it.
 	untranslatable bool
@@ -61,7 +68,11 @@ func volumeNeedsOf(pod *cluster.Pod, objects *cluster.Objects) volumeNeeds {
 		}
 		var volume csiVolume
 		if claim != nil {
-			volume = volumeOf(claim, objects).volume
+			claimed := volumeOf(claim, objects)
+			volume = claimed.volume
+			if driver := volume.driver; driver != "" && !claimed.replaced && !slices.Contains(needs.native, driver) {
+				needs.native = append(needs.native, driver)
+			}
 		} else {
 			var err error
 			volume, err = inlineCSIVolume(&pod.Spec.Volumes[i])
@@ -77,7 +88,8 @@ func volumeNeedsOf(pod *cluster.Pod, objects *cluster.Objects) volumeNeeds {
 func (n volumeNeeds) none() bool { return n.equal(volumeNeeds{}) }
 
 func (n volumeNeeds) equal(other volumeNeeds) bool {
-	return n.nowhere == other.nowhere && n.untranslatable == other.untranslatable && slices.Equal(n.volumes, other.volumes)
+	return n.nowhere == other.nowhere && n.untranslatable == other.untranslatable && slices.Equal(n.volumes, other.volumes) &&
+		slices.Equal(n.native, other.native)
 }
 
 func (n volumeNeeds) drivers() []string {
@@ -96,7 +108,9 @@ type volumeLimitsCheck struct {
 	pod     *cluster.Pod
 	needs   volumeNeeds
 	drivers []string // of the volumes that the pod needs: no other one's count
-	objects *cluster.Objects
+	// demanded are those drivers that a node must have, demandedAnyway also one without a CSINode.
+	demanded, demandedAnyway []string
+	objects                  *cluster.Objects
 	// attachments of volumes of these drivers, by node name.
 	attachments map[string][]*storagev1.VolumeAttachment
 	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
@@ -118,17 +132,58 @@ func (c *volumeLimitsCheck) Verdict(node *cluster.Node) Verdict {
 	switch {
 	case c.needs.nowhere != Fits:
 		return c.needs.nowhere
+	case node.CSI == nil && len(c.demandedAnyway) > 0:
+		return driverMissing
 	case node.CSI == nil:
 		return Fits
 	case c.needs.untranslatable:
 		return volumeUntranslatable | hopeless
-	}
-	for _, driver := range c.drivers {
-		if limit, limited := volumeLimit(node.CSI, driver); limited && c.exceeds(limit, driver, node) {
-			return tooManyVolumes
-		}
+	case slices.ContainsFunc(c.demanded, func(driver string) bool { return !hasDriver(node.CSI, driver) }):
+		return driverMissing
+	case c.full(node):
+		return tooManyVolumes
 	}
 	return Fits
+}
+
+// Verdicts implements [Plural].
+func (c *volumeLimitsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	first := c.Verdict(node)
+	if first == Fits {
+		return
+	}
+	visit(first)
+	if first == driverMissing && node.CSI != nil && c.full(node) {
+		visit(tooManyVolumes)
+	}
+}
+
+// full says that some driver can attach no more of the volumes to a node.
+func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
+	return slices.ContainsFunc(c.drivers, func(driver string) bool {
+		limit, limited := volumeLimit(node.CSI, driver)
+		return limited && c.exceeds(limit, driver, node)
+	})
+}
+
+// demanded are those of the drivers whose CSIDrivers want pods kept off nodes that lack them.
+func demanded(drivers []string, objects *cluster.Objects) []string {
+	var all []string
+	for _, driver := range drivers {
+		if isDemanded(driver, objects) {
+			all = append(all, driver)
+		}
+	}
+	return all
+}
+
+func isDemanded(driver string, objects *cluster.Objects) bool {
+	object, known := objects.CSIDrivers.Get(driver)
+	return known && ptr.Deref(object.Spec.PreventPodSchedulingIfMissing, false)
+}
+
+func hasDriver(node *storagev1.CSINode, driver string) bool {
+	return slices.ContainsFunc(node.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }
 
 // volumeLimit is how many volumes a driver can attach to a node, false when it does not
@@ -243,6 +298,9 @@ func (c *volumeLimitsCheck) findAttachments(nodes int) {
 // DependsOn implements [Selective]. A change matters when it is about a volume that was or
 // is of one of the drivers.
 func (c *volumeLimitsCheck) DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool {
+	if kind == cluster.AspectCSIDriver {
+		return c.counts(name.Name) && isDemanded(name.Name, before) != isDemanded(name.Name, after)
+	}
 	if kind != cluster.AspectVolumeAttachment && !c.needs.equal(volumeNeedsOf(c.pod, after)) {
 		return true
 	}

@@ -42,6 +42,9 @@ func TestNodeVolumeLimits(t *testing.T) {
 	azureDisk := func(kind corev1.AzureDataDiskKind) corev1.VolumeSource {
 		return corev1.VolumeSource{AzureDisk: &corev1.AzureDiskVolumeSource{DataDiskURI: "uri", Kind: &kind}}
 	}
+	const missing = "CSI driver is not installed on the node"
+	demanded, lenient := csiDriver(ebsDriver, true), csiDriver(ebsDriver, false)
+	elsewhere := csiNode("node", otherDriver, 9)
 	checkVerdicts(t, config.NodeVolumeLimits, []verdictCase{
 		{name: "a pod without volumes fits everywhere", everywhere: true},
 		{name: "so does one with volumes that nothing attaches", everywhere: true, scene: scene{
@@ -255,6 +258,52 @@ func TestNodeVolumeLimits(t *testing.T) {
 			scene:  scene{pod: pod(claiming("a"))},
 			reason: "persistentvolumeclaim not found",
 		},
+
+		{
+			name:  "a demanded driver that is on the node",
+			scene: scene{objects: limited(1, abc, only(demanded)), pod: pod(claiming("a"))},
+		},
+		{
+			name:   "a demanded driver that is not",
+			scene:  scene{objects: slices.Concat(abc, only(demanded, elsewhere)), pod: pod(claiming("a"))},
+			reason: missing, resolvable: true,
+		},
+		{
+			name:   "one of two drivers is not",
+			scene:  scene{objects: slices.Concat(abc, disks(otherDriver, "x"), only(demanded, elsewhere)), pod: pod(claiming("x", "a"))},
+			reason: missing, resolvable: true,
+		},
+		{
+			name:  "a driver that no volume of the pod is of",
+			scene: scene{objects: slices.Concat(disks(otherDriver, "x"), only(demanded, elsewhere)), pod: pod(claiming("x"))},
+		},
+		{
+			name:  "a driver that is missing and may be",
+			scene: scene{objects: slices.Concat(abc, only(lenient, elsewhere)), pod: pod(claiming("a"))},
+		},
+		{
+			name:   "a demanded driver and a node without a CSINode",
+			scene:  scene{objects: slices.Concat(abc, only(demanded)), pod: pod(claiming("a"))},
+			reason: missing, resolvable: true,
+		},
+		{
+			name:   "a demanded driver of a volume to be made",
+			scene:  scene{objects: only(claim("a", ofClass("late")), late, demanded), pod: pod(claiming("a"))},
+			reason: missing, resolvable: true,
+		},
+		{
+			name:   "a demanded driver of a disk of the in-tree plugin",
+			scene:  scene{objects: only(demanded, elsewhere), pod: pod(mounting(ebs("vol-a")))},
+			reason: missing, resolvable: true,
+		},
+		{name: "such a disk on a node without a CSINode", scene: scene{objects: only(demanded), pod: pod(mounting(ebs("vol-a")))}},
+		{name: "such a disk that is claimed, there", scene: scene{
+			objects: only(demanded, claim("old", boundTo("pv")), persistentVolume("pv", onEBS("aws://zone/vol-old"))), pod: pod(claiming("old")),
+		}},
+		{
+			name:  "one to be made for a class of the in-tree plugin, there",
+			scene: scene{objects: only(demanded, claim("a", ofClass("in-tree")), inTree), pod: pod(claiming("a"))},
+		},
 		{name: "a claim without a name", scene: scene{pod: pod(claiming(""))}, reason: "PersistentVolumeClaim had no name"},
 	})
 }
@@ -265,7 +314,7 @@ func TestNodeVolumeLimits(t *testing.T) {
 // attaches; and attachments of volumes that are not there or not of the driver.
 func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 	const pv, pvc = cluster.AspectPersistentVolume, cluster.AspectPersistentVolumeClaim
-	const class, va = cluster.AspectStorageClass, cluster.AspectVolumeAttachment
+	const class, va, driver = cluster.AspectStorageClass, cluster.AspectVolumeAttachment, cluster.AspectCSIDriver
 	base := slices.Concat(disks(ebsDriver, "a", "own"), disks(otherDriver, "x"), []runtime.Object{
 		node(), csiNode("node", ebsDriver, 4), pod(claiming("a", "old", "odd"), func(p *corev1.Pod) { p.Spec.NodeName = "node" }),
 		storageClass("ebs", ebsDriver, ""), storageClass("other", otherDriver, ""),
@@ -331,6 +380,9 @@ func TestNodeVolumeLimitsKnowWhichObjectsMatter(t *testing.T) {
 		{name: "an attachment of the driver came", kind: va, set: attachment("new", "node", ebsDriver, "pv-own"), want: true},
 		{name: "an attachment of the driver went", kind: va, deleted: attachment("va", "", "", ""), want: true},
 		{name: "an attachment of another driver came", kind: va, set: attachment("new", "node", otherDriver, "pv-x")},
+		{name: "the driver is demanded of nodes", kind: driver, set: csiDriver(ebsDriver, true), want: true},
+		{name: "the driver was told of, and may be missing", kind: driver, set: csiDriver(ebsDriver, false)},
+		{name: "another driver is demanded of nodes", kind: driver, set: csiDriver(otherDriver, true)},
 		{name: "an attachment of another driver went", kind: va, deleted: attachment("va-x", "", "", "")},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -77,6 +77,18 @@ func (c *spreadCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
+// Verdicts implements [Plural].
+func (c *spreadCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	for i := range c.terms {
+		term := &c.terms[i]
+		if domain := term.now.Of(node.Index); domain < 0 {
+			visit(spreadKeyMissing | hopeless)
+		} else if int64(term.pods[domain]) > term.most {
+			visit(spreadSkewed)
+		}
+	}
+}
+
 // Group implements [Spanning].
 func (c *spreadCheck) Group(node *cluster.Node) uint64 {
 	group := uint64(0)

@@ -31,6 +31,14 @@ type Check interface {
 	Verdict(node *cluster.Node) Verdict
 }
 
+// Plural is a Check that may have several reasons against a node. All of them are told to people;
+// kube-scheduler is told the first one.
+type Plural interface {
+	Check
+	// Verdicts visits all verdicts against the node. The first one has the reason of Verdict.
+	Verdicts(node *cluster.Node, visit func(Verdict))
+}
+
 // CheckFunc is a Check that needs to see nothing but the node.
 type CheckFunc func(node *cluster.Node) Verdict
 

@@ -44,9 +44,10 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		config.NodeResourcesFit + " filter":  resources | cluster.AspectDeviceClass,
 		config.DynamicResources + " filter": cluster.AspectDevices | cluster.AspectPods | cluster.AspectAllocatable |
 			cluster.AspectLabels | cluster.AspectDeviceClass | cluster.AspectSharedDevices,
-		config.NodeResourcesFit + " score":                resources,
-		config.VolumeRestrictions + " filter":             cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
-		config.NodeVolumeLimits + " filter":               cluster.AspectCSI | cluster.AspectPods | volumes | cluster.AspectVolumeAttachment,
+		config.NodeResourcesFit + " score":    resources,
+		config.VolumeRestrictions + " filter": cluster.AspectPods | cluster.AspectPersistentVolumeClaim,
+		config.NodeVolumeLimits + " filter": cluster.AspectCSI | cluster.AspectPods | volumes |
+			cluster.AspectVolumeAttachment | cluster.AspectCSIDriver,
 		config.VolumeBinding + " filter":                  cluster.AspectLabels | volumes&^cluster.AspectStorageClass,
 		config.VolumeZone + " filter":                     cluster.AspectLabels | volumes,
 		config.PodTopologySpread + " filter":              spread,

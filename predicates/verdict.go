@@ -38,6 +38,7 @@ const (
 	volumeZoneDiffers
 	volumeUntranslatable
 	tooManyVolumes
+	driverMissing
 	nodeNotReady
 	networkUnavailable
 	memoryPressure
@@ -132,6 +133,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a constant table
 	volumeZoneDiffers:          "node(s) had no available volume zone",
 	volumeUntranslatable:       "converting volume from inline to csi failed",
 	tooManyVolumes:             "node(s) exceed max volume count",
+	driverMissing:              "CSI driver is not installed on the node",
 	nodeNotReady:               "node(s) were not ready",
 	networkUnavailable:         "node(s) had unavailable network",
 	memoryPressure:             "node(s) had memory pressure",

@@ -87,6 +87,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	// Taken under the entry's lock, so that an entry only ever moves forward.
 	view = View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
 	e.update(s.Profile, pod, view.Snapshot, view.scratch, started)
+	e.name(pod)
 	view.judgement = e.judgement
 	result = lookupHit
 	if e.misses > missed {

@@ -60,6 +60,19 @@ func (c *volumeRestrictionsCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
+// Verdicts implements [Plural].
+func (c *volumeRestrictionsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
+	if c.nowhere != Fits {
+		visit(c.nowhere)
+	}
+	if c.conflictsOn(node) {
+		visit(diskTaken)
+	}
+	if c.inUse > 0 {
+		visit(claimInUse)
+	}
+}
+
 func (c *volumeRestrictionsCheck) conflictsOn(node *cluster.Node) bool {
 	return len(c.disks) > 0 && slices.ContainsFunc(node.Pods, c.conflictsWith)
 }

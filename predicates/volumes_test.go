@@ -125,6 +125,13 @@ func csiNode(name, driver string, limit int32) *storagev1.CSINode {
 	return &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{d}}}
 }
 
+// csiDriver keeps pods off nodes that lack the driver, if that is demanded.
+func csiDriver(name string, demanded bool) *storagev1.CSIDriver {
+	return &storagev1.CSIDriver{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: storagev1.CSIDriverSpec{PreventPodSchedulingIfMissing: &demanded},
+	}
+}
+
 func attachment(name, node, driver, volume string) *storagev1.VolumeAttachment {
 	return &storagev1.VolumeAttachment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

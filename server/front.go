@@ -65,6 +65,7 @@ func newFront(b *base, p *parts) (*front, error) {
 		MaxHeaderBytes: access.MaxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(b.Logger.Handler(), slog.LevelWarn),
 	}
+	access.Track(f.http)
 	f.components = []app.Component{
 		{Name: "verbs", When: app.Always, Run: func(context.Context) error { return f.serve() }},
 		app.Part("locks", app.Always, locks.Run),

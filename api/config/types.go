@@ -66,8 +66,10 @@ type Serving struct {
 	// the API server. Required with gangs.gatedBy: Webhook, unless gangs.gates is Never. Defaults
 	// to "", which is none.
 	WebhookListen string `json:"webhookListen"`
-	// MaxConnections is how many connections may be open to listen at a time; others wait. Without
-	// TLS each bind that is held has one of its own. Defaults to 10000.
+	// MaxConnections is how many connections may be open to listen at a time; others take the place
+	// of idle ones, or wait. One address may have three quarters of them; a tenth is for callers on
+	// this host, or with a certificate. Without TLS each bind that is held has one of its own. Defaults
+	// to 10000.
 	MaxConnections int32 `json:"maxConnections"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`

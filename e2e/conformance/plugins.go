@@ -38,7 +38,7 @@ func plugins() []plugin {
 		{name: config.NodePorts, pod: takePorts},
 		{name: config.NodeResourcesFit, args: drawFitArgs, node: offer, pod: ask, placed: resize},
 		{name: config.VolumeRestrictions, pod: mountVolumes, placed: makeAttachable, objects: drawClaims},
-		{name: config.NodeVolumeLimits, objects: drawAttachments},
+		{name: config.NodeVolumeLimits, objects: drawDriversAndAttachments},
 		{name: config.VolumeBinding, absent: "muster looks at volumes that are bound only", objects: drawVolumes},
 		{name: config.VolumeZone, node: labelOldZone},
 		{name: config.PodTopologySpread, args: drawSpreadArgs, node: completeKeys, pod: spreadPods, placed: herd},

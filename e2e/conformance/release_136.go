@@ -25,6 +25,9 @@ type podInformer = corev1informers.PodInformer
 // and muster goes by it.
 const countsImageVolumes = false
 
+// demandsDrivers says that a CSIDriver can demand a driver of nodes: until 1.37 the API server drops that field by default.
+const demandsDrivers = false
+
 // withoutAbsence takes out of a namespace selector what asks for the absence of labels. Until 1.37 InterPodAffinity
 // goes on to ask it about no labels at all, so that it matches every namespace; muster does as 1.37.
 func withoutAbsence(selector *metav1.LabelSelector) *metav1.LabelSelector {

@@ -25,6 +25,9 @@ type podInformer = corev1informers.TypedPodInformer
 // countsImageVolumes says that ImageLocality wants more bytes of a pod with volumes of images.
 const countsImageVolumes = true
 
+// demandsDrivers says that a CSIDriver can demand a driver of nodes.
+const demandsDrivers = true
+
 // withoutAbsence leaves a namespace selector as it is.
 func withoutAbsence(selector *metav1.LabelSelector) *metav1.LabelSelector { return selector }
 

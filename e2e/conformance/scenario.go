@@ -119,6 +119,7 @@ type Objects struct {
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
 	StorageClasses         []*storagev1.StorageClass       `json:"storageClasses,omitempty"`
 	CSINodes               []*storagev1.CSINode            `json:"csiNodes,omitempty"`
+	CSIDrivers             []*storagev1.CSIDriver          `json:"csiDrivers,omitempty"`
 	VolumeAttachments      []*storagev1.VolumeAttachment   `json:"volumeAttachments,omitempty"`
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 	DeviceClasses          []*resourcev1.DeviceClass       `json:"deviceClasses,omitempty"`
@@ -147,6 +148,7 @@ func (o *Objects) kinds() []kind {
 		{plainly(o.PersistentVolumeClaims), func(f factory) informer { return f.Core().V1().PersistentVolumeClaims().Informer() }},
 		{plainly(o.StorageClasses), func(f factory) informer { return f.Storage().V1().StorageClasses().Informer() }},
 		{plainly(o.CSINodes), func(f factory) informer { return f.Storage().V1().CSINodes().Informer() }},
+		{plainly(o.CSIDrivers), func(f factory) informer { return f.Storage().V1().CSIDrivers().Informer() }},
 		{plainly(o.VolumeAttachments), func(f factory) informer { return f.Storage().V1().VolumeAttachments().Informer() }},
 		{plainly(o.PodDisruptionBudgets), func(f factory) informer { return f.Policy().V1().PodDisruptionBudgets().Informer() }},
 		{plainly(o.DeviceClasses), func(f factory) informer { return f.Resource().V1().DeviceClasses().Informer() }},

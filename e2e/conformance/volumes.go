@@ -251,6 +251,25 @@ func drawClasses(s *source, to *Objects) {
 	}
 }
 
+// drawDrivers draws which drivers are demanded of nodes, as API servers of a release tell it.
+func drawDrivers(s *source, to *Objects) {
+	for _, name := range drivers() {
+		if s.chance(60) {
+			continue
+		}
+		driver := &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if demandsDrivers {
+			driver.Spec.PreventPodSchedulingIfMissing = maybe(s, 85, s.chance(60))
+		}
+		to.CSIDrivers = append(to.CSIDrivers, driver)
+	}
+}
+
+func drawDriversAndAttachments(s *source, to *Objects) {
+	drawDrivers(s, to)
+	drawAttachments(s, to)
+}
+
 // drawAttachments draws what the nodes can attach, and what is attached.
 func drawAttachments(s *source, to *Objects) {
 	for i := range mostNodes {

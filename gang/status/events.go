@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"hash/maphash"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -15,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/clock"
 )
 
 const (
@@ -44,25 +42,18 @@ type Object interface {
 // for concurrent use and return at once.
 type Events struct {
 	recorders Recorders
-	clock     clock.PassiveClock
 	seed      maphash.Seed
-
-	mu   sync.Mutex
-	told *gocache.Cache // of told, by the UID of what it is about and the reason
-	tidy time.Time      // when what is old is forgotten next
-}
-
-type told struct {
-	words uint64 // their hash: an attacker who wants others to miss an event does not know the seed
-	at    time.Time
+	// Both are by topic: the UID of what an event is about, and the reason. Nothing sweeps them in the background.
+	lately *gocache.Cache // those of which there was an event within quiet
+	words  *gocache.Cache // the hash of the last words within repeat: an attacker who wants others to miss an event does not know the seed
 }
 
 // Recorders returns the recorder of the events that a scheduler reports, by its name.
 type Recorders func(schedulerName string) events.EventRecorder
 
 // NewEvents returns Events that are recorded by recorders such as those of [NewRecorders].
-func NewEvents(recorders Recorders, now clock.PassiveClock) *Events {
-	return &Events{recorders: recorders, clock: now, seed: maphash.MakeSeed(), told: gocache.New(repeat, 0)}
+func NewEvents(recorders Recorders) *Events {
+	return &Events{recorders: recorders, seed: maphash.MakeSeed(), lately: gocache.New(quiet, 0), words: gocache.New(repeat, 0)}
 }
 
 // Tell records an event about an object; related is nil or what else it concerns. It is
@@ -82,28 +73,31 @@ func (e *Events) Tell(schedulerName string, about, related Object, reason Reason
 }
 
 func (e *Events) isNews(uid types.UID, reason Reason, words string) bool {
-	now, hash, topic := e.clock.Now(), maphash.String(e.seed, words), string(uid)+"/"+string(reason)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if last, ok := e.told.Get(topic); ok {
-		last := last.(told)
-		if age := now.Sub(last.at); age < quiet || (age < repeat && last.words == hash) {
-			return false
-		}
+	hash, topic := maphash.String(e.seed, words), string(uid)+"/"+string(reason)
+	if last, ok := e.words.Get(topic); ok && last == hash {
+		return false
 	}
-	e.forget(now)
-	e.told.SetDefault(topic, told{hash, now})
+	e.forget()
+	if e.lately.Add(topic, nil, gocache.DefaultExpiration) != nil {
+		return false
+	}
+	e.words.SetDefault(topic, hash)
 	return true
 }
 
+// tidied is no topic. While it is among those lately, what has expired is left where it is.
+const tidied = "tidied"
+
 // forget bounds what is remembered, in number and in time.
-func (e *Events) forget(now time.Time) {
-	if e.told.ItemCount() >= maxTold {
-		e.told.Flush()
+func (e *Events) forget() {
+	for _, cache := range []*gocache.Cache{e.lately, e.words} {
+		if cache.ItemCount() >= maxTold {
+			cache.Flush()
+		}
 	}
-	if !now.Before(e.tidy) {
-		e.told.DeleteExpired()
-		e.tidy = now.Add(quiet)
+	if e.lately.Add(tidied, nil, gocache.DefaultExpiration) == nil {
+		e.lately.DeleteExpired()
+		e.words.DeleteExpired()
 	}
 }
 

@@ -3,7 +3,10 @@ package status
 import (
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -14,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
@@ -37,20 +39,24 @@ func newPod(name string) *corev1.Pod {
 }
 
 func TestWhatIsRememberedOfEventsIsBounded(t *testing.T) {
-	e := NewEvents(nil, clocktesting.NewFakePassiveClock(first()))
+	e := NewEvents(nil)
 	for i := range maxTold + 1 {
 		if !e.isNews(types.UID(strconv.Itoa(i)), Waiting, "3 of 4") {
 			t.Fatalf("event %d is taken for old", i)
 		}
 	}
-	if got := e.told.ItemCount(); got != 1 {
-		t.Errorf("%d events are remembered after %d", got, maxTold+1)
+	if lately, words := e.lately.ItemCount(), e.words.ItemCount(); lately > maxTold || words > maxTold {
+		t.Errorf("%d events and %d words are remembered after %d, want at most %d", lately, words, maxTold+1, maxTold)
 	}
 }
 
 func TestEventsDoNotRepeatThemselves(t *testing.T) {
-	recorder, clock := events.NewFakeRecorder(100), clocktesting.NewFakePassiveClock(first())
-	e := NewEvents(func(string) events.EventRecorder { return recorder }, clock)
+	synctest.Test(t, checkRepetitions)
+}
+
+func checkRepetitions(t *testing.T) {
+	recorder := events.NewFakeRecorder(100)
+	e := NewEvents(func(string) events.EventRecorder { return recorder })
 	group, pod := newPodGroup(v1alpha1.PodGroupStatus{}), newPod("p")
 	steps := []struct {
 		name   string
@@ -62,20 +68,51 @@ func TestEventsDoNotRepeatThemselves(t *testing.T) {
 	}{
 		{"the first words", 0, group, Unschedulable, "no node", []string{"Warning Unschedulable no node"}},
 		{"the same words", 0, group, Unschedulable, "no node", nil},
-		{"other words for the same reason", quiet - 1, group, Unschedulable, "no room", nil},
+		{"other words for the same reason", quiet, group, Unschedulable, "no room", nil},
 		{"another reason", 0, group, Waiting, "100% of 3", []string{"Normal Waiting 100% of 3"}},
 		{"another object", 0, pod, Unschedulable, "no node", []string{"Warning Unschedulable no node"}},
 		{"other words after a while", 1, group, Unschedulable, "no room", []string{"Warning Unschedulable no room"}},
-		{"the same words after a while", repeat - 1, group, Unschedulable, "no room", nil},
+		{"the same words after a while", repeat, group, Unschedulable, "no room", nil},
 		{"the same words after a long while", 1, group, Unschedulable, "no room", []string{"Warning Unschedulable no room"}},
 	}
 	for _, step := range steps {
-		clock.SetTime(clock.Now().Add(step.after))
+		<-time.After(step.after)
 		e.Tell("", step.about, nil, step.reason, step.words)
 		if diff := cmp.Diff(step.want, recorded(recorder)); diff != "" {
 			t.Errorf("%s: events, want (-) got (+):\n%s", step.name, diff)
 		}
 	}
+}
+
+func TestOfManyWhoTellTheSameAtOnceOneIsHeard(t *testing.T) {
+	e := NewEvents(nil)
+	var heard atomic.Int32
+	var telling sync.WaitGroup
+	for range 50 {
+		telling.Go(func() {
+			if e.isNews("p", Waiting, "3 of 4") {
+				heard.Add(1)
+			}
+		})
+	}
+	telling.Wait()
+	if got := heard.Load(); got != 1 {
+		t.Errorf("%d events, want 1", got)
+	}
+}
+
+func TestEventsThatAreOldAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := NewEvents(nil)
+		for i := range 100 {
+			e.isNews(types.UID(strconv.Itoa(i)), Waiting, "3 of 4")
+		}
+		<-time.After(repeat + 1)
+		e.isNews("late", Waiting, "3 of 4")
+		if lately, words := e.lately.ItemCount(), e.words.ItemCount(); lately > 2 || words > 1 {
+			t.Errorf("%d events and %d words are remembered, want those of the last one", lately, words)
+		}
+	})
 }
 
 func TestAnEventNamesItsObjectsAndItsSchedulerAndIsNeverTooLong(t *testing.T) {
@@ -89,7 +126,7 @@ func TestAnEventNamesItsObjectsAndItsSchedulerAndIsNeverTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
-	e := NewEvents(recorders, clocktesting.NewFakePassiveClock(first()))
+	e := NewEvents(recorders)
 	e.Tell("batch", newPod("p"), newPodGroup(v1alpha1.PodGroupStatus{}), Unschedulable, "a"+strings.Repeat("ä", maxNote))
 
 	type summary struct{ Type, Reason, Action, By, About, Related string }
@@ -111,7 +148,7 @@ func TestAnEventThatIsOfNoProfileIsReportedByMuster(t *testing.T) {
 	e := NewEvents(func(name string) events.EventRecorder {
 		by = name
 		return recorder
-	}, clocktesting.NewFakePassiveClock(first()))
+	})
 	e.Tell("", newPod("p"), nil, Unschedulable, "no node")
 	if got := recorded(recorder); len(got) != 1 || by != "muster" {
 		t.Errorf("%q reports %v, want muster to report one event", by, got)

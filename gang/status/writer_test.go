@@ -57,7 +57,7 @@ func inWorld(t *testing.T, apiGroup string, test func(*world)) {
 		w.client.PrependReactor("patch", v1alpha1.Resource, w.patch)
 		w.writer = NewWriter(Options[string]{
 			Logger: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Client: w.client,
-			Events: NewEvents(func(string) events.EventRecorder { return w.recorder }, clock.RealClock{}), Observe: w.observe,
+			Events: NewEvents(func(string) events.EventRecorder { return w.recorder }), Observe: w.observe,
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup

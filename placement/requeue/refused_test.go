@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config"
@@ -57,6 +58,37 @@ func TestAPodThatWasRefusedBeforeAChangeWasSeenIsWoken(t *testing.T) {
 	}
 }
 
+// Without offload kube-scheduler refuses such a pod by itself, and no write reaches it (docs/limitations.md).
+func TestAPodThatWaitsForTheLabelOfANamespaceIsWokenByOneWrite(t *testing.T) {
+	namespace := func(labels map[string]string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: labels}}
+	}
+	near := func(pod *corev1.Pod) {
+		unschedulable(pod)
+		pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey:       corev1.LabelHostname,
+				LabelSelector:     &metav1.LabelSelector{},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}},
+			}},
+		}}
+	}
+	run(t, func(p *process) {
+		a := newNode("a", "4")
+		a.Labels = map[string]string{corev1.LabelHostname: "a"}
+		p.set(a, namespace(nil), newPod("till", "1", on("a"), func(pod *corev1.Pod) { pod.Namespace = "shop" }), newPod("p", "1", near))
+		p.after(3 * time.Second)
+		p.refusePod("p")
+		if writes := p.after(time.Minute); len(writes) > 0 {
+			t.Errorf("without the label: %v", writes)
+		}
+		p.set(namespace(map[string]string{"team": "red"}))
+		if diff := cmp.Diff([]string{"wake p"}, p.after(2*time.Second)); diff != "" {
+			t.Errorf("writes after the label came (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // The watch may show a pod late, and what kept its answer from being right with it.
 func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -82,7 +114,7 @@ func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 				if diff := cmp.Diff(test.want, p.after(2*time.Second)); diff != "" {
 					t.Errorf("writes (-want +got):\n%s", diff)
 				}
-				if got := len(p.strangers); got > mostStrangers {
+				if got := p.strangers.ItemCount(); got > mostStrangers {
 					t.Errorf("%d pods are remembered", got)
 				}
 			})

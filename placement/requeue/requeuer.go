@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	gocache "github.com/patrickmn/go-cache"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,8 +55,8 @@ type Requeuer struct {
 
 	mu        lock.Mutex
 	waiting   map[types.UID]*waiter
-	strangers map[types.UID]time.Time // pods that were refused before the watch showed them, and when
-	looked    uint64                  // the generation of the last look: a pod that was not there then came later
+	strangers *gocache.Cache // pods that were refused before the watch showed them, by UID, for strangerTime
+	looked    uint64         // the generation of the last look: a pod that was not there then came later
 }
 
 // Ways to wake a pod.
@@ -69,7 +70,7 @@ func New(o Options) *Requeuer {
 	r := &Requeuer{
 		mu:    lock.New(lock.Inbox),
 		clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, alone: o.Alone, client: o.Client, writer: o.Writer, seed: o.Seed,
-		waiting: map[types.UID]*waiter{}, strangers: map[types.UID]time.Time{},
+		waiting: map[types.UID]*waiter{}, strangers: gocache.New(strangerTime, 0), // swept by Run
 		woken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_pods_woken_total",
 			Help: "Pods that kube-scheduler was asked to try again, as they fit by what has changed since they were refused, by what was written.",
@@ -103,7 +104,7 @@ func (r *Requeuer) Run(ctx context.Context) {
 			r.lookAnew()
 		case <-ticker.C():
 			r.look()
-			r.forgetStrangers()
+			r.strangers.DeleteExpired()
 		}
 	}
 }
@@ -120,9 +121,9 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 	if w == nil {
 		w = &waiter{since: r.looked}
 		r.waiting[event.UID] = w
-		if _, refused := r.strangers[event.UID]; refused {
+		if _, refused := r.strangers.Get(string(event.UID)); refused {
 			w.heard = unknown // muster refused it without having seen it
-			delete(r.strangers, event.UID)
+			r.strangers.Delete(string(event.UID))
 		}
 	}
 	began := w.pod == nil || !w.preempts()
@@ -138,8 +139,8 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
 	if w == nil { // the watch has yet to show it, or it waits no more
-		if len(r.strangers) < mostStrangers {
-			r.strangers[uid] = r.clock.Now()
+		if r.strangers.ItemCount() < mostStrangers {
+			r.strangers.SetDefault(string(uid), nil)
 		}
 		return
 	}
@@ -170,17 +171,6 @@ const (
 	mostStrangers = 10000
 	strangerTime  = 5 * time.Minute
 )
-
-// forgetStrangers forgets those that the watch does not show though it had the time.
-func (r *Requeuer) forgetStrangers() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for uid, refused := range r.strangers {
-		if r.clock.Since(refused) >= strangerTime {
-			delete(r.strangers, uid)
-		}
-	}
-}
 
 // lookAnew has all pods looked at that wait now, whatever was freed.
 func (r *Requeuer) lookAnew() {

@@ -8,14 +8,12 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Bounds of a server that is no bottleneck: people, kubelets, Prometheus and API servers call it,
 // each with a few connections.
 const (
-	// Connections are how many may be open at a time. Others wait to be accepted.
+	// Connections are how many may be open at a time. Others take the place of idle ones, or wait.
 	Connections = 1024
 
 	headerTimeout = 10 * time.Second
@@ -27,14 +25,14 @@ const (
 	MaxHeaderBytes = 32 << 10
 )
 
-// Listen opens an address, for so many connections at a time. An error names the field that asked
+// Listen opens an address, for so many connections at a time; see [Track]. An error names the field that asked
 // for it.
 func Listen(field, address string, connections int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
-	return netutil.LimitListener(listener, connections), nil
+	return newSlots(listener, connections), nil
 }
 
 // Server answers at one address.
@@ -47,10 +45,12 @@ type Server struct {
 // NewServer is one whose requests are bounded in size and in time. Run must follow, as it closes
 // the listener.
 func NewServer(field string, listener net.Listener, handler http.Handler, log *slog.Logger) *Server {
-	return &Server{Field: field, Listener: listener, HTTP: &http.Server{
+	s := &Server{Field: field, Listener: listener, HTTP: &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: MaxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}}
+	Track(s.HTTP)
+	return s
 }
 
 // Run serves until the context ends.

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -65,6 +66,8 @@ func (p classesPage) Text(t *inspect.Table) {
 // classPage is what is remembered of one class on every node that was asked about.
 type classPage struct {
 	classRow
+	// Pods are some of the class: those that were asked about last, the latest first.
+	Pods  []string      `json:"pods"`
 	Nodes []classOnNode `json:"nodes"`
 }
 
@@ -75,11 +78,11 @@ type classOnNode struct {
 }
 
 func (s *Console) debugClass(r *http.Request) (inspect.Answer, error) {
-	class, nodes, err := s.remembered(r)
+	class, pods, nodes, err := s.remembered(r)
 	if err != nil {
 		return nil, err
 	}
-	page := classPage{classRow: class, Nodes: []classOnNode{}}
+	page := classPage{classRow: class, Pods: pods, Nodes: []classOnNode{}}
 	for _, node := range nodes {
 		page.Nodes = append(page.Nodes, classOnNode{node.Node, node.Reason == "", node.Reason})
 	}
@@ -88,7 +91,7 @@ func (s *Console) debugClass(r *http.Request) (inspect.Answer, error) {
 
 // Text implements [inspect.Answer].
 func (p classPage) Text(t *inspect.Table) {
-	t.Title("%s", p.about())
+	t.Title("%s; pods that were asked about last: %s", p.about(), strings.Join(p.Pods, ", "))
 	t.Row("NODE", "FITS", "FIRST REASON AGAINST IT")
 	for _, node := range p.Nodes {
 		t.Row(node.Node, node.Fits, node.Reason)
@@ -105,11 +108,12 @@ type classNodePage struct {
 type verdictOfPredicate struct {
 	Predicate string `json:"predicate"`
 	Verdict   string `json:"verdict"` // fits, against or not concerned
-	Reason    string `json:"reason,omitempty"`
+	// Reasons are all that are known: the first one of the first predicate, and the others while nothing has changed.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 func (s *Console) debugClassNode(r *http.Request) (inspect.Answer, error) {
-	class, nodes, err := s.remembered(r)
+	class, _, nodes, err := s.remembered(r)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,7 @@ func (s *Console) debugClassNode(r *http.Request) (inspect.Answer, error) {
 			case v.Fits:
 				verdict = "fits"
 			}
-			page.Predicates = append(page.Predicates, verdictOfPredicate{v.Predicate, verdict, v.Reason})
+			page.Predicates = append(page.Predicates, verdictOfPredicate{v.Predicate, verdict, v.Reasons})
 		}
 		return page, nil
 	}
@@ -137,9 +141,9 @@ func (s *Console) debugClassNode(r *http.Request) (inspect.Answer, error) {
 // Text implements [inspect.Answer].
 func (p classNodePage) Text(t *inspect.Table) {
 	t.Title("%s, node %s", p.about(), p.Node)
-	t.Row("PREDICATE", "VERDICT", "REASON")
+	t.Row("PREDICATE", "VERDICT", "REASONS")
 	for _, v := range p.Predicates {
-		t.Row(v.Predicate, v.Verdict, v.Reason)
+		t.Row(v.Predicate, v.Verdict, strings.Join(v.Reasons, "; "))
 	}
 }
 
@@ -149,15 +153,15 @@ func (c *classRow) about() string {
 	)
 }
 
-// remembered finds the class that the request names.
-func (s *Console) remembered(r *http.Request) (classRow, []predicates.Remembered, error) {
+// remembered finds the class that the request names, and some of its pods.
+func (s *Console) remembered(r *http.Request) (row classRow, pods []string, nodes []predicates.Remembered, err error) {
 	hash := chi.URLParam(r, "class")
 	for _, store := range s.options.Profiles.Stores() {
 		if class, nodes, found := store.Class(hash, chi.URLParam(r, "node")); found {
-			return newClassRow(store, &class), nodes, nil
+			return newClassRow(store, &class), class.Pods, nodes, nil
 		}
 	}
-	return classRow{}, nil, inspect.Refuse(
+	return classRow{}, nil, nil, inspect.Refuse(
 		http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists those that are", hash,
 	)
 }

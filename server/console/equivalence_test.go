@@ -72,6 +72,48 @@ func TestEquivalenceTellsWhatIsRemembered(t *testing.T) {
 	}
 }
 
+// replica is a pod of a controller.
+func replica(name string) *corev1.Pod {
+	pod := servertest.Pod(name, "1")
+	pod.OwnerReferences = []metav1.OwnerReference{{UID: "controller-uid", Controller: new(true)}}
+	return pod
+}
+
+func TestAClassIsNamedWhereItsPodIsExplained(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	b.Filter(replica("p"), "a")
+	_, page := b.Get("/debug/equivalence")
+	class := regexp.MustCompile(`[0-9a-f]{16}`).FindString(page)
+	if class == "" {
+		t.Fatalf("no class is on the page:\n%s", page)
+	}
+	bound := replica("bound")
+	bound.Spec.NodeName = "a"
+	for _, pod := range []*corev1.Pod{replica("p"), bound} {
+		if err := b.Cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+		if _, page := b.Get("/debug/explain?pod=default/" + pod.Name); !strings.Contains(page, ", class "+class+",") {
+			t.Errorf("of %s, which is of class %s, it says:\n%s", pod.Name, class, page)
+		}
+	}
+}
+
+func TestAClassNamesThePodsThatWereAskedAboutLast(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	for _, name := range []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9", "p3"} {
+		b.Filter(replica(name), "a")
+	}
+	_, page := b.Get("/debug/equivalence")
+	_, page = b.Get("/debug/equivalence/" + regexp.MustCompile(`[0-9a-f]{16}`).FindString(page))
+	const want = "last: default/p3, default/p9, default/p8, default/p7, default/p6, default/p5, default/p4, default/p2\n"
+	if !strings.Contains(page, want) {
+		t.Errorf("the page does not end its title with %q:\n%s", want, page)
+	}
+}
+
 func TestPredicatesListsWhatEachOneReads(t *testing.T) {
 	b := newBench(t, benchOptions{})
 	if _, page := b.Get("/debug/predicates"); !strings.Contains(page, "allocatable,requested") {

@@ -40,7 +40,7 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 		return explainPage{told}, nil
 	}
 	snap := s.options.Cluster.Snapshot()
-	told.Profile, told.Generation = store.Profile.Name, snap.Generation
+	told.Profile, told.Class, told.Generation = store.Profile.Name, store.HashOf(pod), snap.Generation
 	for _, e := range store.Profile.Explain(pod, snap) {
 		told.Nodes = append(told.Nodes, newExplainedNode(&e))
 		if len(e.Against) == 0 {
@@ -125,7 +125,14 @@ func (p explainPage) Text(t *inspect.Table) {
 	if n := p.Nomination; n != nil {
 		nomination = fmt.Sprintf("; nomination: %s for %v, node %s, attempt %d", n.Stage, duration(n.AgeSeconds), cmp.Or(n.Node, "-"), n.Attempt)
 	}
-	t.Title("pod %s, profile %s, generation %d: %d of %d nodes fit%s", p.Pod, p.Profile, p.Generation, p.Fitting, len(p.Nodes), nomination)
+	class := "no class"
+	if p.Class != "" {
+		class = "class " + p.Class
+	}
+	t.Title(
+		"pod %s, profile %s, %s, generation %d: %d of %d nodes fit%s",
+		p.Pod, p.Profile, class, p.Generation, p.Fitting, len(p.Nodes), nomination,
+	)
 	if len(p.Gates) > 0 {
 		t.Title("it %s", p.State())
 	}

@@ -21,7 +21,7 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	// big: CPU 5 of 10 and memory 200 MiB of 64 GiB are 50 and 99, 74 on the mean; balance falls from 100 to 75: 62.
-	want := "pod default/p, profile default-scheduler, generation 2: 1 of 2 nodes fit"
+	want := "pod default/p, profile default-scheduler, no class, generation 2: 1 of 2 nodes fit"
 	status, page := b.Get("/debug/explain?pod=default/p")
 	lines := strings.Split(page, "\n")
 	if status != http.StatusOK || lines[0] != want {
@@ -36,14 +36,16 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 	}
 
 	response, err := http.Post(
-		b.URL+"/debug/explain", "application/yaml", strings.NewReader("spec: {containers: [{name: c, resources: {requests: {cpu: 20}}}]}"),
+		b.URL+"/debug/explain", "application/yaml",
+		strings.NewReader("spec: {containers: [{name: c, resources: {requests: {cpu: 20, memory: 1Ti}}}]}"),
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if page, _ := io.ReadAll(response.Body); !strings.Contains(string(page), "0 of 2 nodes fit") {
-		t.Errorf("for a posted pod of 20 CPUs answered %s", page)
+	const short = "NodeResourcesFit: Insufficient cpu; NodeResourcesFit: Insufficient memory"
+	if page, _ := io.ReadAll(response.Body); !strings.Contains(string(page), "0 of 2 nodes fit") || !strings.Contains(string(page), short) {
+		t.Errorf("for a posted pod of 20 CPUs and a terabyte answered %s", page)
 	}
 }
 

@@ -1,7 +1,6 @@
 package extender
 
 import (
-	"io"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -151,7 +150,7 @@ func TestAPodThatMayBeBoundIsOfferedItsNodeOnlyWhileItFits(t *testing.T) {
 	} {
 		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 			t.Run(name+", "+string(selection), func(t *testing.T) {
-				b := newBench(t, benchOptions{selection: selection, client: bindings(func(*corev1.Binding) error { return io.ErrUnexpectedEOF })})
+				b := newBench(t, benchOptions{selection: selection, client: unanswering(lose)})
 				b.Node("a", "4")
 				b.Node("b", "4")
 				pod := b.Pending(servertest.Pod("p", "1"))

@@ -45,6 +45,15 @@ func bindings(answer func(*corev1.Binding) error, objects ...runtime.Object) *fa
 
 func accept(*corev1.Binding) error { return nil }
 
+// unanswering is a client of which no answer to a binding arrives, nor to what is asked about its pod then.
+func unanswering(answer func(*corev1.Binding) error) *fake.Clientset {
+	client := bindings(answer)
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, io.ErrUnexpectedEOF })
+	return client
+}
+
+func lose(*corev1.Binding) error { return io.ErrUnexpectedEOF }
+
 // alreadyAssigned is what the API server says of a pod that has a node.
 func alreadyAssigned(binding *corev1.Binding) error {
 	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod is already assigned to a node"))
@@ -173,6 +182,7 @@ func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 		pod.UID, pod.Spec.NodeName = uid, node
 		return pod
 	}
+	fails := func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd is away")) }
 	for name, test := range map[string]struct {
 		there   []runtime.Object // the pods that the API server has
 		answer  func(*corev1.Binding) error
@@ -190,15 +200,16 @@ func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 			},
 			`pods/binding "p" is forbidden: no`, "",
 		},
-		"it fails, and may have bound the pod": {
-			nil, func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd is away")) },
-			"Internal error occurred: etcd is away", "a",
+		"it fails, and the pod is gone": {nil, fails, "Internal error occurred: etcd is away", ""},
+		"it fails, and the pod has no node": {
+			[]runtime.Object{on("", "uid-p")}, fails, "Internal error occurred: etcd is away", "",
 		},
+		"it fails after it has bound the pod": {[]runtime.Object{on("a", "uid-p")}, fails, "", "a"},
 		"its answer is lost": {
-			nil, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "unexpected EOF", "a",
+			[]runtime.Object{on("", "uid-p")}, lose, "unexpected EOF", "",
 		},
 		"its answer is lost after it has bound the pod": {
-			[]runtime.Object{on("a", "uid-p")}, func(*corev1.Binding) error { return io.ErrUnexpectedEOF }, "", "a",
+			[]runtime.Object{on("a", "uid-p")}, lose, "", "a",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +300,7 @@ func TestABindingIsFinishedWhenTheCallerGoesAway(t *testing.T) {
 
 func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, pod := pendingOn(t, bindings(func(*corev1.Binding) error {
+		e, pod := pendingOn(t, unanswering(func(*corev1.Binding) error {
 			<-time.After(benchBindTime) // it may or may not have bound the pod
 			return context.DeadlineExceeded
 		}), time.Hour)
@@ -304,6 +315,29 @@ func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
 			t.Errorf("the pod is assumed on %q, want a", got)
 		}
 	})
+}
+
+// TestABindingThatFailedCannotComeLate has the API server answer 500 and apply the binding nevertheless if nothing has
+// changed the pod by then, as when etcd answers too late.
+func TestABindingThatFailedCannotComeLate(t *testing.T) {
+	there := servertest.Pod("p", "1")
+	client := bindings(func(*corev1.Binding) error { return apierrors.NewInternalError(errors.New("etcd does not answer")) }, there)
+	var patched []string
+	client.PrependReactor("patch", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		patched = append(patched, action.GetSubresource()+" "+string(action.(clienttesting.PatchAction).GetPatch()))
+		return false, nil, nil
+	})
+	b := newBench(t, benchOptions{client: client})
+	b.Node("a", "4")
+	pod := b.Pending(servertest.Pod("p", "1"))
+	b.bind(pod, "a")
+	if len(patched) != 1 || !strings.HasPrefix(patched[0], `status {"metadata":{"annotations":{"muster.dev/woken":"`) ||
+		!strings.HasSuffix(patched[0], `"uid":"uid-p"}}`) {
+		t.Errorf("patches %q, want one of the status that changes the pod", patched)
+	}
+	if got := b.Cluster.Assumed(pod.UID); got != "" {
+		t.Errorf("the pod is assumed on %q", got)
+	}
 }
 
 func TestABindingRenewsTheAssumption(t *testing.T) {
@@ -430,7 +464,7 @@ func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
 }
 
 func TestABindingElsewhereIsRefusedWhileThePodMayBeBound(t *testing.T) {
-	b := newBench(t, benchOptions{client: bindings(func(binding *corev1.Binding) error {
+	b := newBench(t, benchOptions{client: unanswering(func(binding *corev1.Binding) error {
 		if binding.Target.Name == "a" {
 			return io.ErrUnexpectedEOF
 		}

@@ -114,24 +114,35 @@ func (b *pods) bindNow(c *call) error {
 			Target:     corev1.ObjectReference{Kind: "Node", Name: c.node},
 		}, metav1.CreateOptions{})
 	})
-	if err != nil && (apierrors.IsConflict(err) || !refused(err)) && b.boundThere(ctx, pod, c.node) {
-		err = nil
-	}
 	if !started.IsZero() {
 		c.binding = time.Since(started)
 	}
+	became := fateUnknown
 	switch {
 	case err == nil:
-		b.cluster.Renew(pod.UID)
+		became = fateBound
+	case started.IsZero(): // nothing was sent
+		became = fateNot
+	case apierrors.IsConflict(err) && b.boundThere(ctx, pod, c.node):
+		became = fateBound
 	case refused(err):
-		b.cluster.Refuse(pod.UID)
+		became = fateNot
 	default:
+		became = b.fateOf(ctx, pod, c.node)
+	}
+	switch became {
+	case fateBound:
+		b.cluster.Renew(pod.UID)
+		return nil
+	case fateNot:
+		b.cluster.Refuse(pod.UID)
+	case fateUnknown:
 		b.cluster.Bind(pod.UID, c.node, unanswered)
 	}
 	return err
 }
 
-// unanswered is how long after the end of a call without an answer the API server may still
+// unanswered is how long after the end of a call of which nobody could tell what became the API server may still
 // bind the pod, and the watch may still have to show it. Then it counts there no more.
 const unanswered = 5 * time.Second
 

@@ -1,7 +1,6 @@
 package extender
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -233,7 +232,7 @@ func (b *bench) preempt(args extenderv1.ExtenderPreemptionArgs) map[string]*exte
 }
 
 func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
-	b := newBench(t, benchOptions{client: bindings(func(*corev1.Binding) error { return io.ErrUnexpectedEOF })})
+	b := newBench(t, benchOptions{client: unanswering(lose)})
 	b.Node("a", "4")
 	running := servertest.Pod("running", "1")
 	running.Spec.NodeName = "a"

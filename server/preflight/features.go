@@ -11,16 +11,24 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/api/config"
 )
 
 // unfollowed are the feature gates of Kubernetes that change what filters of kube-scheduler decide, and that muster does not
-// follow, with the plugins that must not be offloaded then (docs/compatibility.md). They are off by default.
+// follow, with the plugins of these filters (docs/compatibility.md). They are off by default.
 func unfollowed() map[string]string {
 	return map[string]string{
-		"TaintTolerationComparisonOperators":           "TaintToleration",
+		"TaintTolerationComparisonOperators":           config.TaintToleration,
 		"InPlacePodVerticalScalingSchedulerPreemption": "any plugin",
-		"DRANodeAllocatableResources":                  "NodeResourcesFit",
+		"DRANodeAllocatableResources":                  config.NodeResourcesFit,
+		"VolumeBindMountOptions":                       config.NodeDeclaredFeatures,
+		"DRADerivedAttributes":                         config.DynamicResources,
+		"DRADeviceCompatibilityGroups":                 config.DynamicResources,
+		"DRAListTypeAttributes":                        config.DynamicResources,
+		"DRAOptionalNodeOperations":                    config.DynamicResources,
 	}
 }
 
@@ -46,15 +54,26 @@ func (l *look) features() {
 	case len(on) == 0:
 		c.State, c.Found = OK, "none is on at the API server"
 	default:
-		var plugins []string
-		for _, gate := range on {
-			plugins = append(plugins, unfollowed()[gate])
-		}
-		slices.Sort(plugins)
-		c.State, c.Found = Missing, strings.Join(on, ", ")
-		c.Follows = "do not offload " + strings.Join(slices.Compact(plugins), ", ")
+		c.State, c.Found, c.Follows = Missing, strings.Join(on, ", "), follows(on)
 	}
 	l.add(c)
+}
+
+// follows says what to do while gates are on. DynamicResources is never offloaded, but muster's may know of fewer devices.
+func follows(on []string) string {
+	plugins := sets.New[string]()
+	for _, gate := range on {
+		plugins.Insert(unfollowed()[gate])
+	}
+	var do []string
+	devices := plugins.Has(config.DynamicResources)
+	if plugins.Delete(config.DynamicResources); len(plugins) > 0 {
+		do = append(do, "do not offload "+strings.Join(sets.List(plugins), ", "))
+	}
+	if devices {
+		do = append(do, "muster may refuse nodes whose devices kube-scheduler would allocate by that gate")
+	}
+	return strings.Join(do, "; ")
 }
 
 var featureLine = regexp.MustCompile(`^kubernetes_feature_enabled\{name="([^"]+)",stage="[^"]*"\} 1$`)

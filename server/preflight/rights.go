@@ -41,7 +41,7 @@ func (l *look) needed() []right {
 	}{
 		{"", []string{"nodes", "pods", "persistentvolumes", "persistentvolumeclaims", "services", "namespaces", "replicationcontrollers"}},
 		{"apps", []string{"replicasets", "statefulsets"}},
-		{"storage.k8s.io", []string{"storageclasses", "csinodes", "volumeattachments"}},
+		{"storage.k8s.io", []string{"storageclasses", "csinodes", "csidrivers", "volumeattachments"}},
 		{"policy", []string{"poddisruptionbudgets"}},
 		{"resource.k8s.io", []string{"deviceclasses", "resourceslices", "devicetaintrules", "resourceclaims", "resourceclaimtemplates"}},
 		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},

@@ -17,8 +17,10 @@ import (
 type Explanation struct {
 	Pod string `json:"pod"` // namespace/name
 	// Summary is State, for who asks in another language.
-	Summary    string `json:"summary"`
-	Profile    string `json:"profile"`
+	Summary string `json:"summary"`
+	Profile string `json:"profile"`
+	// Class is the name of its equivalence class, as in /debug/equivalence/CLASS; "" when it is judged for itself.
+	Class      string `json:"class,omitempty"`
 	Generation uint64 `json:"generation"` // of the cluster
 	// Bound is the node of the pod, Counts the one on which it counts while it is not bound yet.
 	Bound  string `json:"bound,omitempty"`
@@ -252,7 +254,11 @@ func (e *Explanation) head(t *inspect.Table) {
 		t.Row("this muster does not schedule (" + e.Standby + "): little is known here of gangs and nominations")
 	}
 	if e.NoProfile == "" {
-		t.Row(fmt.Sprintf("profile %s: fits on %d of %d nodes", e.Profile, e.Fitting, len(e.Nodes)))
+		class := ""
+		if e.Class != "" {
+			class = ", class " + e.Class
+		}
+		t.Row(fmt.Sprintf("profile %s%s: fits on %d of %d nodes", e.Profile, class, e.Fitting, len(e.Nodes)))
 	}
 }
 

@@ -8,7 +8,7 @@
   resources: [replicasets, statefulsets]
   verbs: [list, watch]
 - apiGroups: [storage.k8s.io]
-  resources: [storageclasses, csinodes, volumeattachments]
+  resources: [storageclasses, csinodes, csidrivers, volumeattachments]
   verbs: [list, watch]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]

@@ -108,7 +108,7 @@ func (g *ground) startMuster(ctx context.Context) (err error) {
 		ControlPlane: g.cp, Binary: g.binary, Kubeconfig: g.account.kubeconfig,
 		Selection: muster.Extender, Beside: map[string]muster.Selection{byHand: muster.Scheduler},
 		Config: map[string]any{
-			"serving":  map[string]any{"maxInFlightBytes": maxInFlight},
+			"serving":  map[string]any{"maxInFlightBytes": maxInFlight, "maxConnections": maxConnections},
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
 				"scheduleTimeout": (maxScheduleTimeout / 2).String(), "maxScheduleTimeout": maxScheduleTimeout.String(),
@@ -259,15 +259,35 @@ func (s *guarded) client(certificates ...tls.Certificate) *http.Client {
 	}}
 }
 
-// idle is how many connections are opened: fewer than serving.maxConnections, as who may open all
-// of those keeps others out, which SECURITY.md says.
-const idle = 3000
+// Connections that are opened, and that muster lets be open at a time (serving.maxConnections).
+const (
+	crowd          = 3000
+	maxConnections = 2000
+)
 
-func idleConnections() Attack {
+// connectionAttacks are connections that are opened and kept.
+func connectionAttacks() []Attack {
+	return []Attack{
+		crowdAttack("idle-connections", "that send nothing, or half a header", func(connection net.Conn, i int) error {
+			if i%2 == 0 {
+				return nil
+			}
+			_, err := fmt.Fprint(connection, "POST /filter HTTP/1.1\r\nHost: ")
+			return err
+		}),
+		crowdAttack("livez-connections", "that ask for /livez once and stay", func(connection net.Conn, _ int) error {
+			_, err := fmt.Fprint(connection, "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+			return err
+		}),
+	}
+}
+
+// crowdAttack opens more connections than may be open, says something on each and keeps them.
+func crowdAttack(name, connections string, say func(connection net.Conn, i int) error) Attack {
 	return delayAttack(
 		Caller,
-		"idle-connections",
-		fmt.Sprintf("to keep kube-scheduler out by %d connections that send nothing, or half a header", idle),
+		name,
+		fmt.Sprintf("to keep kube-scheduler out by %d connections %s", crowd, connections),
 		func(ctx context.Context, g *ground) (d delay, err error) {
 			if _, err := g.stage(ctx, newNodes("busy", 1, "4")); err != nil {
 				return d, err
@@ -286,10 +306,10 @@ func idleConnections() Attack {
 			var opening sync.WaitGroup
 			for worker := range 8 {
 				opening.Go(func() {
-					for i := range idle / 8 {
+					for i := range crowd / 8 {
 						connection, dialErr := (&net.Dialer{Timeout: time.Minute}).DialContext(ctx, "tcp", at.Host)
-						if dialErr == nil && (worker+i)%2 == 0 {
-							_, dialErr = fmt.Fprint(connection, "POST /filter HTTP/1.1\r\nHost: ")
+						if dialErr == nil {
+							_ = say(connection, worker+i) // muster may have closed it for another one
 						}
 						mu.Lock()
 						if dialErr != nil {
@@ -303,7 +323,7 @@ func idleConnections() Attack {
 			}
 			opening.Wait()
 			if err != nil {
-				return d, fmt.Errorf("open %d connections: %w", idle, err)
+				return d, fmt.Errorf("open %d connections: %w", crowd, err)
 			}
 			d.about = "a pod"
 			pods, err := g.create(ctx, newPod(othersNamespace, "unhurried", "1"))

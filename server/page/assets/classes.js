@@ -46,7 +46,7 @@ function remembered(told, hash) {
   for (const { fits, reason } of told.nodes) if (!fits) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const against = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, nodes]) => [reason, count(nodes)]);
   return [
-    element('p', { class: 'counts' }, 'Pods like ', link('pod', told.firstPod), told.controller && ` of ${told.controller}`,
+    element('p', { class: 'counts' }, 'Pods like ', ...told.pods.flatMap((pod, i) => [i > 0 && ', ', link('pod', pod)]), told.controller && ` of ${told.controller}`,
       `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found it remembered; `,
       `${count(told.fitting)} of ${count(told.nodes.length)} nodes that were asked about fit. `,
     element('a', { href: `${path(hash)}?format=text` }, 'Every node')),
