@@ -186,7 +186,7 @@ func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false
 	}
-	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""
+	return max(pod.Requests.MilliCPU, pod.Requests.Memory) > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""
 }
 
 // planned counts pods by the budgets of a plan. The planner does so as well, and by others.
