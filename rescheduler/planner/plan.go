@@ -132,7 +132,15 @@ const (
 	ReasonPodsStay     = "pods on the node may not be moved"
 	ReasonNoOtherPlace = "no other place was found for pods of the node"
 	ReasonTooLittle    = "too little of what it bears could be moved"
+	ReasonNoTarget     = "no other node is a target for pods of it"
 	ReasonReceives     = "pods of other nodes move there"
+)
+
+// Reasons why a node is no target for a pod that is to leave another one.
+const (
+	ReasonHotItself  = "it is to bear less itself"
+	ReasonTargetLoad = "it would bear too much with the pod"
+	ReasonTargetRoom = "it has too little room for the pod"
 )
 
 // Reasons why a domain is not freed.

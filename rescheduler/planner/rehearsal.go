@@ -160,6 +160,18 @@ func (r *rehearsal) favourite(i *item, nodes []int32) int32 {
 	return best
 }
 
+// objects returns the first reason against an item on a node, room aside.
+func (r *rehearsal) objects(i *item, node int32) string {
+	reason := ""
+	judgement := r.kinds.kindOf(i).judge(r.world).Judgement()
+	judgement.Verdicts(r.world.Node(node), func(v predicates.Verdict) {
+		if reason == "" && !v.OfRoom() {
+			reason = judgement.Reason(v)
+		}
+	})
+	return cmp.Or(reason, ReasonNotEligible)
+}
+
 // hopeless returns the first reason why no pod that goes would make a node one for an item.
 func (r *rehearsal) hopeless(i *item, node int32) string {
 	reason := ""

@@ -17,6 +17,8 @@ type relief struct {
 	homes      *homes
 	evictions  *evictions
 	departures *departures
+	rehearsal  *rehearsal
+	standings  *standings
 }
 
 // burdened reports whether a node bears too much.

@@ -65,7 +65,9 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 			state: s, roster: roster, clearing: clearing, savings: savings, audit: audit, dice: dice, watch: watch,
 			shut: make([]bool, p.Snapshot.IndexEnd()),
 		},
-		relief: &relief{state: s, roster: roster, homes: homes, evictions: evictions, departures: departures},
+		relief: &relief{
+			state: s, roster: roster, homes: homes, evictions: evictions, departures: departures, rehearsal: rehearsal, standings: standings,
+		},
 		author: &author{
 			state: s, snap: p.Snapshot, roster: roster, queue: queue, departures: departures, purposes: purposes, refusals: refusals,
 			watch: watch,

@@ -63,13 +63,15 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 					p.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "3"}
 				})
 			}
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: "+
+			"it is of a gang of which a pod may not be moved"},
 		"gangs of one": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			for _, name := range []string{"x-1", "x-2", "x-3"} {
 				s.pod(name, "a", "1", gangOfOne)
 			}
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: "+
+			"it is of a gang, and no gang is moved for balance"},
 		"somebody waits": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			s.pod("y-1", "", "1")
@@ -77,7 +79,8 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 		"others are protected already": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			s.problem.Rules.ExceptNamespaces = sets.New("default")
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: "+
+			"its namespace is protected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -36,7 +36,11 @@ func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.P
 	if len(plan.Steps) > 0 {
 		return plan, ""
 	}
-	return plan, fmt.Sprintf("no pod can leave %s", h.describe(nodes[0], now.high))
+	why := fmt.Sprintf("no pod can leave %s", h.describe(nodes[0], now.high))
+	if len(plan.Kept) > 0 && plan.Kept[0].Name == nodes[0].Name {
+		why += ": " + plan.Kept[0].String()
+	}
+	return plan, why
 }
 
 // describe is a node and what it uses too much of, in words.

@@ -149,13 +149,13 @@ func TestRelieve(t *testing.T) {
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
 				s.pod("z-1", "b", "6") // 5,100 by estimate
 				s.uses("b", 0, 100, nil)
-			}, nil, "no pod can leave a, which uses 85 % of its cpu",
+			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
 		},
 		"nor to one of which nothing is known": {
 			func(s *scene) {
 				s.pod("x-1", "a", "1")
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
-			}, nil, "no pod can leave a, which uses 85 % of its cpu",
+			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
 		},
 		"one node at a time, the hottest": {
 			func(s *scene) {
