@@ -58,6 +58,9 @@ type Placement struct {
 	Group string
 	// After is how many steps have to be done before it has room.
 	After int
+	// Awaits says that it has room only once pods have gone that leave by themselves: nothing is moved for it, and
+	// nothing reserved.
+	Awaits bool
 	// Cost is that of the steps that make room for it. One that makes room for several pods
 	// counts for each.
 	Cost int64

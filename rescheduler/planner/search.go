@@ -36,7 +36,7 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 		world.Put(held.Pod, held.Node)
 	}
 	roster := newRoster(p, s, kinds, watch.began)
-	standings := &standings{state: s, world: world, kinds: kinds, blockers: map[opening][]int32{}}
+	standings := &standings{state: s, world: world, kinds: kinds, blockers: map[opening][]int32{}, afterwards: map[place]standing{}}
 	rehearsal := &rehearsal{state: s, world: world, kinds: kinds, bars: p.Bars}
 	homes := &homes{state: s, roster: roster, standings: standings, rehearsal: rehearsal, dice: dice, hops: hops}
 	evictions := &evictions{state: s, roster: roster, homes: homes, standings: standings, dice: dice}
