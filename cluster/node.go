@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/quantity"
 )
 
 // Node is the state of one node at one generation, pods included. It is
@@ -102,7 +105,7 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 // "what if".
 func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n
-	next.add(pod, +1)
+	next.add(pod)
 	next.Pods = append(slices.Clip(n.Pods), pod)
 	if pod.Affinity != nil {
 		next.Affine = append(slices.Clip(n.Affine), pod)
@@ -127,8 +130,8 @@ func (n *Node) without(uid types.UID) *Node {
 		return n
 	}
 	next := *n
-	next.add(n.Pods[at], -1)
 	next.Pods = slices.Delete(slices.Clone(n.Pods), at, at+1)
+	next.subtract(n.Pods[at])
 	if n.Pods[at].Affinity != nil {
 		next.Affine = slices.DeleteFunc(slices.Clone(n.Affine), func(p *Pod) bool { return p.UID == uid })
 	}
@@ -141,10 +144,26 @@ func (n *Node) without(uid types.UID) *Node {
 	return &next
 }
 
-func (n *Node) add(pod *Pod, sign int64) {
-	n.Requested = n.Requested.plus(&pod.Requests, sign)
-	n.NonZeroMilliCPU += sign * pod.NonZeroMilliCPU
-	n.NonZeroMemory += sign * pod.NonZeroMemory
+// add counts what a pod asks for.
+func (n *Node) add(pod *Pod) {
+	n.Requested = n.Requested.plus(&pod.Requests, +1)
+	n.NonZeroMilliCPU = quantity.Sum(n.NonZeroMilliCPU, pod.NonZeroMilliCPU)
+	n.NonZeroMemory = quantity.Sum(n.NonZeroMemory, pod.NonZeroMemory)
+}
+
+// subtract counts what a pod asks for no more, which is not among the node's pods now. What is left of a sum that 64 bits
+// did not hold is counted again.
+func (n *Node) subtract(pod *Pod) {
+	if n.Requested.full() || max(n.NonZeroMilliCPU, n.NonZeroMemory) == math.MaxInt64 {
+		n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory = Resources{}, 0, 0
+		for _, left := range n.Pods {
+			n.add(left)
+		}
+		return
+	}
+	n.Requested = n.Requested.plus(&pod.Requests, -1)
+	n.NonZeroMilliCPU -= pod.NonZeroMilliCPU
+	n.NonZeroMemory -= pod.NonZeroMemory
 }
 
 // podAspects are the aspects of a node that a pod coming or going changes.

@@ -132,17 +132,17 @@ func NewPod(object *corev1.Pod) *Pod {
 		Pod:             object,
 		Namespace:       unique.Make(object.Namespace).Value(),
 		Labelled:        labelled(object),
-		Requests:        ResourcesOf(requests).ofAPod(),
-		Limits:          ResourcesOf(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})).ofAPod(),
+		Requests:        ResourcesOf(requests),
+		Limits:          ResourcesOf(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})),
 		HostPorts:       hostPorts(object),
 		Affinity:        parseAffinity(object),
-		NonZeroMilliCPU: min(milliValue(requests.Cpu()), mostOfAPod),
-		NonZeroMemory:   min(value(requests.Memory()), mostOfAPod),
+		NonZeroMilliCPU: milliValue(requests.Cpu()),
+		NonZeroMemory:   value(requests.Memory()),
 	}
 	if options.NonMissingContainerRequests = missingRequests(object, requests); len(options.NonMissingContainerRequests) > 0 {
 		withDefaults := resourcehelper.PodRequests(object, options)
-		pod.NonZeroMilliCPU = min(milliValue(withDefaults.Cpu()), mostOfAPod)
-		pod.NonZeroMemory = min(value(withDefaults.Memory()), mostOfAPod)
+		pod.NonZeroMilliCPU = milliValue(withDefaults.Cpu())
+		pod.NonZeroMemory = value(withDefaults.Memory())
 	}
 	return pod
 }
@@ -174,7 +174,7 @@ func ContainerRequests(object *corev1.Pod) Resources {
 	return ResourcesOf(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
 		SkipPodLevelResources:       true,
 		NonMissingContainerRequests: defaultRequests(),
-	})).ofAPod()
+	}))
 }
 
 func defaultRequests() corev1.ResourceList {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
@@ -58,29 +59,20 @@ func (r *Resources) equal(other *Resources) bool {
 // Plus is the sum of two amounts, but for their pods, as far as 64 bits hold it. There is nothing
 // negative in either.
 func (r Resources) Plus(other *Resources) Resources {
-	sum := r.plus(other, +1)
-	sum.MilliCPU, sum.Memory, sum.EphemeralStorage = saturated(sum.MilliCPU), saturated(sum.Memory), saturated(sum.EphemeralStorage)
-	for i := range sum.Scalars {
-		if amount := &sum.Scalars[i].Amount; *amount < 0 {
-			*amount = saturated(*amount)
-		}
-	}
-	return sum
+	return r.plus(other, +1)
 }
 
-// saturated is a sum of two amounts, or the largest one if 64 bits do not hold it.
-func saturated(sum int64) int64 {
-	if sum < 0 {
-		return math.MaxInt64
-	}
-	return sum
+// full says that of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
+func (r *Resources) full() bool {
+	return max(r.MilliCPU, r.Memory, r.EphemeralStorage) == math.MaxInt64 ||
+		slices.ContainsFunc(r.Scalars, func(s Scalar) bool { return s.Amount == math.MaxInt64 })
 }
 
-// plus is r + sign·other, but for the pods of other.
+// plus is r + sign·other, but for the pods of other, as far as 64 bits hold it.
 func (r Resources) plus(other *Resources, sign int64) Resources {
-	r.MilliCPU += sign * other.MilliCPU
-	r.Memory += sign * other.Memory
-	r.EphemeralStorage += sign * other.EphemeralStorage
+	r.MilliCPU = quantity.Sum(r.MilliCPU, sign*other.MilliCPU)
+	r.Memory = quantity.Sum(r.Memory, sign*other.Memory)
+	r.EphemeralStorage = quantity.Sum(r.EphemeralStorage, sign*other.EphemeralStorage)
 	if len(other.Scalars) > 0 {
 		r.Scalars = plusScalars(r.Scalars, other.Scalars, sign)
 	}
@@ -98,7 +90,7 @@ func plusScalars(a, b []Scalar, sign int64) []Scalar {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0].Name == b[0].Name:
-			add(a[0].Name, a[0].Amount+sign*b[0].Amount)
+			add(a[0].Name, quantity.Sum(a[0].Amount, sign*b[0].Amount))
 			a, b = a[1:], b[1:]
 		case a[0].Name.Value() < b[0].Name.Value():
 			sum, a = append(sum, a[0]), a[1:]
@@ -122,57 +114,44 @@ func plusScalars(a, b []Scalar, sign int64) []Scalar {
 // nothing.
 func ResourcesOf(list corev1.ResourceList) Resources {
 	var r Resources
-	for name, quantity := range list {
+	for name, amount := range list {
 		if !v1alpha1.Costless(name) {
-			r.set(name, &quantity)
+			r.set(name, &amount)
 		}
 	}
 	slices.SortFunc(r.Scalars, func(a, b Scalar) int { return cmp.Compare(a.Name.Value(), b.Name.Value()) })
 	return r
 }
 
-func (r *Resources) set(name corev1.ResourceName, quantity *resource.Quantity) {
+func (r *Resources) set(name corev1.ResourceName, of *resource.Quantity) {
 	switch name {
 	case corev1.ResourceCPU:
-		r.MilliCPU = milliValue(quantity)
+		r.MilliCPU = milliValue(of)
 	case corev1.ResourceMemory:
-		r.Memory = value(quantity)
+		r.Memory = value(of)
 	case corev1.ResourceEphemeralStorage:
-		r.EphemeralStorage = value(quantity)
+		r.EphemeralStorage = value(of)
 	case corev1.ResourcePods:
-		r.Pods = value(quantity)
+		r.Pods = value(of)
 	default:
-		if amount := value(quantity); amount != 0 {
+		if amount := value(of); amount != 0 {
 			r.Scalars = append(r.Scalars, Scalar{unique.Make(name), amount})
 		}
 	}
 }
 
 // value is the amount of a quantity, as far as 64 bits hold it.
-func value(quantity *resource.Quantity) int64 {
-	if quantity.CmpInt64(math.MaxInt64) > 0 {
+func value(of *resource.Quantity) int64 {
+	if of.CmpInt64(math.MaxInt64) > 0 {
 		return math.MaxInt64
 	}
-	return max(0, quantity.Value())
+	return max(0, of.Value())
 }
 
 // milliValue returns an amount in thousandths, cut to the largest number that there is.
-func milliValue(quantity *resource.Quantity) int64 {
-	if quantity.CmpInt64(math.MaxInt64/1000) > 0 {
+func milliValue(of *resource.Quantity) int64 {
+	if of.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64
 	}
-	return max(0, quantity.MilliValue())
-}
-
-// mostOfAPod is the largest amount that counts of a pod. One that asks for more fits nowhere
-// either way, and the sum over a thousand pods of a node is a number yet.
-const mostOfAPod = 1 << 53
-
-// ofAPod is r as it counts on a node.
-func (r Resources) ofAPod() Resources {
-	r.MilliCPU, r.Memory, r.EphemeralStorage = min(r.MilliCPU, mostOfAPod), min(r.Memory, mostOfAPod), min(r.EphemeralStorage, mostOfAPod)
-	for i := range r.Scalars {
-		r.Scalars[i].Amount = min(r.Scalars[i].Amount, mostOfAPod)
-	}
-	return r
+	return max(0, of.MilliValue())
 }

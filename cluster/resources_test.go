@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/seeded"
@@ -134,10 +135,33 @@ func TestSumsOverPodsAreNumbers(t *testing.T) {
 			}
 		})))
 	}
-	r, want := node.Requested, int64(1000*mostOfAPod)
+	r, want := node.Requested, int64(math.MaxInt64)
 	if scalar := r.Scalars[0].Amount; r.MilliCPU != want || r.Memory != want || scalar != want || node.NonZeroMilliCPU != want ||
 		node.NonZeroMemory != want {
 		t.Errorf("1000 pods ask for %+v, %d and %d, want %d of each", r, node.NonZeroMilliCPU, node.NonZeroMemory, want)
+	}
+}
+
+func TestASumThatNoNumberHeldIsExactAgainOnceItsPodsAreGone(t *testing.T) {
+	asks := func(name, amount string) *Pod {
+		return NewPod(podObject(name, func(p *corev1.Pod) {
+			p.Spec.Containers = []corev1.Container{container("a", "cpu", "3", "memory", amount, "x/y", amount)}
+		}))
+	}
+	node := newNode(nodeObject("a"), 0)
+	for _, pod := range []*Pod{asks("p", "9007199254740993"), asks("q", "9E"), asks("r", "9E")} { // 2⁵³+1 is no float
+		node = node.WithPod(pod)
+	}
+	if r := node.Requested; r.Memory != math.MaxInt64 || r.Scalars[0].Amount != math.MaxInt64 || r.MilliCPU != 9000 {
+		t.Errorf("all three ask for %+v", r)
+	}
+	for _, name := range []types.UID{"pod-q", "pod-r"} {
+		node = node.WithoutPod(name)
+	}
+	const want = 9007199254740993
+	r := node.Requested
+	if r.Memory != want || r.Scalars[0].Amount != want || r.MilliCPU != 3000 || node.NonZeroMemory != want || node.NonZeroMilliCPU != 3000 {
+		t.Errorf("the one that is left asks for %+v, %d and %d", r, node.NonZeroMilliCPU, node.NonZeroMemory)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -527,7 +528,7 @@ func TestAmountsThatNoQuantityStandsForAreCapped(t *testing.T) {
 			t.Errorf("%T is trimmed to %s", object, text)
 		}
 	}
-	if got := NewPod(pod).Requests; got.MilliCPU != mostOfAPod {
+	if got := NewPod(pod).Requests; got.MilliCPU != math.MaxInt64 {
 		t.Errorf("the pod requests %d thousandths of a CPU", got.MilliCPU)
 	}
 }

@@ -134,5 +134,8 @@ func (m *machine) tellOf(effect core.Effect, o *outcome) {
 		m.metrics.preemptions.Inc()
 		m.metrics.victims.Add(float64(e.Pods))
 		m.log.Info("pods have to go for a gang", "gang", e.Group.String(), "pods", e.Pods)
+	case core.TakenAlong:
+		m.metrics.victims.Add(float64(e.Pods))
+		m.log.Info("pods have to go with others of their gang", "gang", e.Group.String(), "pods", e.Pods)
 	}
 }

@@ -13,6 +13,20 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
+// total is the value of a metric that has no labels.
+func (p *process) total(name string) (total float64) {
+	families, err := p.registry.Gather()
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			total += family.Metric[0].GetCounter().GetValue()
+		}
+	}
+	return total
+}
+
 // measured are the values of a metric that are not 0, by its label.
 func (p *process) measured(name string) map[string]float64 {
 	p.Helper()

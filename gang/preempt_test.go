@@ -282,6 +282,39 @@ func TestAGangWaitsForItsVictimsAsLongAsTheyMayTake(t *testing.T) {
 	})
 }
 
+func TestAGangWhoseMembersKeepApartSaysThatEvictionsWouldNotHelp(t *testing.T) {
+	apart := func(pod *corev1.Pod) {
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			}},
+		}}
+	}
+	run(t, func(p *process) {
+		p.running(2)
+		for _, name := range []string{"a", "b"} {
+			labelled := node(name, "4").DeepCopy()
+			labelled.Labels = map[string]string{corev1.LabelHostname: name}
+			p.set(labelled)
+		}
+		gang := members("g", 3, "3", ofPriority(10), apart)
+		p.set(podGroup("g", 3))
+		p.set(objects(gang)...)
+		const want = "places for 0 of 3 members; 2 of 2 nodes: Insufficient cpu; if all went that may be evicted: " +
+			"places for 2 of 3 members; 2 of 2 nodes: node(s) didn't match pod anti-affinity rules"
+		for range 3 {
+			p.after(2 * time.Second)
+			p.filter(gang[0])
+			if got := p.preempt(gang[0]); got != "" {
+				t.Errorf("%s is to be evicted", got)
+			}
+			if got := p.why("g"); got != want {
+				t.Errorf("it waits because: %s\nwant: %s", got, want)
+			}
+		}
+	})
+}
+
 func TestAMemberThatNeedsNoVictimsWaitsForThoseOfOthers(t *testing.T) {
 	run(t, func(p *process) {
 		victim := p.running(1)[0]

@@ -266,7 +266,9 @@ func (s *search) nodesWithout(
 func (s *search) victims(e core.FindVictims) core.Event {
 	s.seed++
 	started := s.clock.Now()
-	none := func() core.Event { return core.NoVictims{Attempt: e.Attempt, Took: s.clock.Since(started)} }
+	none := func(why string) core.Event {
+		return core.NoVictims{Attempt: e.Attempt, Took: s.clock.Since(started), Why: why}
+	}
 	defer func() { s.took.Observe(s.clock.Since(started).Seconds()) }()
 	pods := podsOf(e.Parts)
 	plan := s.newPlan(e.Store, pods)
@@ -277,13 +279,16 @@ func (s *search) victims(e core.FindVictims) core.Event {
 		outcome := evictions.PlaceAll(p.Pods, p.missing(), s.budget.deadline())
 		if !outcome.Kept {
 			s.budget.short = s.budget.short || outcome.Late
-			return none()
+			if outcome.Late {
+				return none("")
+			}
+			return none(shortfall(outcome, p.settled, p.AtLeast, plan.Snapshot().NodeCount()))
 		}
 		places = append(places, outcome.Places...)
 	}
 	found, ok := evictions.Victims()
 	if !ok || len(found) == 0 && s.lacking(e.Parts) != "" {
-		return none()
+		return none("")
 	}
 	victims := map[string][]core.Victim{}
 	for _, v := range found {
@@ -295,7 +300,7 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	case errors.Is(err, cluster.ErrNodeChanged):
 		return core.NodesChanged{Attempt: e.Attempt, Again: true}
 	case err != nil:
-		return none()
+		return none("")
 	}
 	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
 }

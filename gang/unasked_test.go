@@ -179,6 +179,9 @@ func TestARestOfAGangThatIsTooSmallIsEvictedOnceVictimsHaveGone(t *testing.T) {
 				if diff := cmp.Diff(test.want, evicted); diff != "" {
 					t.Errorf("evicted (-want +got):\n%s", diff)
 				}
+				if got, want := p.total("muster_gang_preemption_victims_total"), float64(1+len(test.want)); got != want {
+					t.Errorf("muster_gang_preemption_victims_total is %v, want %v", got, want)
+				}
 			})
 		})
 	}

@@ -107,11 +107,15 @@ func (e *estimator) annotation(pod *cluster.Pod, key string) string {
 	return pod.Annotations[key]
 }
 
+// mostOfAPod is the longest that a pod may ask for, in seconds: for as long as its estimate counts, nobody looks at what
+// it uses.
+const mostOfAPod = int64(24 * time.Hour / time.Second)
+
 // seconds is what an annotation of the pod says, or the arguments.
 func (e *estimator) seconds(pod *cluster.Pod, key string, otherwise int64) int64 {
 	if text := e.annotation(pod, key); text != "" {
 		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 {
-			return seconds
+			return min(seconds, mostOfAPod)
 		}
 	}
 	return otherwise

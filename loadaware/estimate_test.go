@@ -179,6 +179,11 @@ func TestWhenTheEstimateOfAPodCounts(t *testing.T) {
 		{"without the other one there is no end to wait for", "estimatedSecondsAfterInitialized: 100", old(since(-200 * second)), report, ""},
 
 		{"a pod may say for how long", customized, old(since(-299*second), says(scheduledAnnotation, "300")), report, "bootstrapping"},
+		{
+			"for a day at most: just within", customized, old(since(-24*time.Hour+second), says(scheduledAnnotation, "9000000000")), report,
+			"bootstrapping",
+		},
+		{"for a day at most: after it", customized, old(since(-24*time.Hour), says(scheduledAnnotation, "9000000000")), report, ""},
 		{"of both", customized, old(initialized(-99*second), says(initializedAnnotation, "100")), report, "bootstrapping"},
 		{"and not where the arguments do not allow it", "", old(since(-299*second), says(scheduledAnnotation, "300")), report, ""},
 		{"0 turns it off", customized + "\n" + afterScheduled, old(since(-299*second), says(scheduledAnnotation, "0")), report, ""},

@@ -109,12 +109,14 @@ func objections(trial *predicates.Trial, avoided map[int32]bool) []Objection {
 	for verdict, nodes := range counts {
 		byReason[trial.Reason(verdict)] += nodes
 	}
-	var sorted []Objection
+	return sorted(byReason)
+}
+
+// sorted are objections by reason and number of nodes, that of the most nodes first.
+func sorted(byReason map[string]int) (all []Objection) {
 	for reason, nodes := range byReason {
-		sorted = append(sorted, Objection{reason, nodes})
+		all = append(all, Objection{reason, nodes})
 	}
-	slices.SortFunc(sorted, func(a, b Objection) int {
-		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))
-	})
-	return sorted
+	slices.SortFunc(all, func(a, b Objection) int { return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason)) })
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
@@ -109,7 +110,7 @@ func units(rival, request *cluster.Resources) int {
 	most := int64(1) // it takes the place of one pod
 	each := func(takes, asked int64) {
 		if asked > 0 {
-			most = max(most, takes/asked+1)
+			most = max(most, quantity.Sum(takes/asked, 1))
 		}
 	}
 	each(rival.MilliCPU, request.MilliCPU)

@@ -3,6 +3,7 @@ package placement
 import (
 	"slices"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 )
 
@@ -33,7 +34,7 @@ func Misfit(pod *cluster.Pod, node *cluster.Node) float64 {
 
 // left is the share of an offer that is left, 0 when nothing is.
 func left(offered, requested, asked int64) float64 {
-	free := offered - requested - asked
+	free := quantity.Difference(offered-requested, asked)
 	if free <= 0 {
 		return 0
 	}

@@ -84,9 +84,10 @@ func NewEvictions(plan *Plan, may func(*cluster.Pod) (Eviction, bool)) *Eviction
 
 // PlaceAll places pods in their order until so many have a place; the others get none. If
 // they are fewer, or time runs out, nothing of what happened is kept, and the search and the
-// plan are of no more use. It may be called again for other pods.
+// plan are of no more use. It may be called again for other pods. What is against the first of them that gets no place
+// is told as it is on nodes from which all have gone that may.
 func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
-	outcome := Outcome{Places: make([]Place, len(pods))}
+	outcome, told := Outcome{Places: make([]Place, len(pods))}, false
 	for i, pod := range pods {
 		place := &outcome.Places[i]
 		*place = Place{Pod: pod, Node: -1}
@@ -102,10 +103,32 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 		if place.Node >= 0 {
 			outcome.Placed++
 			e.placed = append(e.placed, *place)
+		} else if !told {
+			place.Against, told = e.against(pod, deadline), true
 		}
 	}
 	outcome.Kept = outcome.Placed >= atLeast && !outcome.Late
 	return outcome
+}
+
+// against counts the nodes by what is against a pod there though all go that may, nil when time is up.
+func (e *Evictions) against(pod *cluster.Pod, deadline time.Time) []Objection {
+	k, nodes := e.evictor(pod), map[string]int{}
+	for node := range e.plan.Snapshot().Nodes() {
+		if e.plan.past(deadline) {
+			return nil
+		}
+		freed := e.plan.Node(node.Index)
+		for _, v := range e.on(node.Index) {
+			if !v.gone {
+				freed = freed.WithoutPod(v.pod.UID)
+			}
+		}
+		if reason := k.judge.Objection(freed); reason != "" {
+			nodes[reason]++
+		}
+	}
+	return sorted(nodes)
 }
 
 // follow takes in the moves of the plan since there were so many.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 )
 
@@ -54,7 +55,7 @@ func balance(resources []share, node *cluster.Node, withPod bool) int64 {
 			continue
 		}
 		if withPod {
-			taken += resources[i].adds
+			taken = quantity.Sum(taken, resources[i].adds)
 		}
 		part := min(float64(taken)/float64(offered), 1)
 		parts = append(parts, part)

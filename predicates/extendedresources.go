@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 )
 
@@ -99,7 +100,7 @@ func extendedRequests(pod *corev1.Pod, resource corev1.ResourceName, class strin
 			}
 			continue
 		}
-		later += count
+		later = quantity.Sum(later, count)
 		requests = append(requests, extendedRequest(container, i, resource, class, count))
 	}
 	if most > 0 {

@@ -11,6 +11,7 @@ import (
 func TestNodeResourcesFit(t *testing.T) {
 	const gpu, nic, hugePages, card = "example.com/gpu", "example.com/nic", "hugepages-2Mi", "vendor.kubernetes.io/card"
 	four := node(offering("cpu", "4", "memory", "8Gi", "ephemeral-storage", "10Gi", "pods", "3", gpu, "2", hugePages, "64Mi"))
+	large := node(offering("cpu", "4", "memory", "9E", "pods", "110", gpu, "9007199254740992"))
 	// asked is a pod that asks for this on a node where others have asked for that.
 	asked := func(p *corev1.Pod, placed ...*corev1.Pod) scene { return scene{node: four, pod: p, placed: placed} }
 	three := pod(asking("cpu", "3", "memory", "6Gi", "ephemeral-storage", "9Gi", gpu, "1", hugePages, "32Mi"))
@@ -133,6 +134,16 @@ func TestNodeResourcesFit(t *testing.T) {
 			args:   ignoring(nil, []string{"example.org"}),
 			scene:  asked(pod(asking(nic, "1"))),
 			reason: "Insufficient " + nic,
+		},
+		{
+			name:   "one more than a float holds",
+			scene:  scene{node: large, pod: pod(asking(gpu, "9007199254740993"))},
+			reason: "Insufficient " + gpu,
+		},
+		{
+			name:   "amounts whose sum 64 bits do not hold",
+			scene:  scene{node: large, pod: pod(asking("memory", "8E")), placed: []*corev1.Pod{pod(asking("memory", "8E"))}},
+			reason: "Insufficient memory", resolvable: true,
 		},
 		{name: "CPU cannot be ignored", args: ignoring([]string{"cpu"}, nil), scene: asked(pod(asking("cpu", "5"))), reason: "Insufficient cpu"},
 		{

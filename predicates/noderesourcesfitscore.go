@@ -2,8 +2,10 @@ package predicates
 
 import (
 	"fmt"
+	"math/bits"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 )
 
@@ -50,7 +52,7 @@ func (s nodeResourcesFitScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Rat
 			if offered == 0 {
 				continue
 			}
-			rate := s.rate(taken+r.adds, offered)
+			rate := s.rate(quantity.Sum(taken, r.adds), offered)
 			if rate == 0 && s.onlyPositive {
 				continue
 			}
@@ -68,11 +70,18 @@ func leastAllocated(requested, offered int64) int64 {
 	if requested > offered {
 		return 0
 	}
-	return (offered - requested) * MaxScore / offered
+	return portion(offered-requested, offered)
 }
 
 func mostAllocated(requested, offered int64) int64 {
-	return min(requested, offered) * MaxScore / offered
+	return portion(min(requested, offered), offered)
+}
+
+// portion is how much a part is of the whole, from 0 to MaxScore, whatever 64 bits hold.
+func portion(part, whole int64) int64 {
+	high, low := bits.Mul64(uint64(part), MaxScore)     //nolint:gosec // not negative
+	quotient, _ := bits.Div64(high, low, uint64(whole)) //nolint:gosec // at most MaxScore, so high is less than whole
+	return int64(quotient)                              //nolint:gosec // as above
 }
 
 // shape is a function from utilization in percent to a score, linear between its points, which
@@ -81,7 +90,7 @@ type shape []config.UtilizationShapePoint
 
 // rate is the score of a resource, 0 to MaxScore. What is over-committed is full.
 func (s shape) rate(requested, offered int64) int64 {
-	utilization := min(requested, offered) * 100 / offered
+	utilization := portion(min(requested, offered), offered) // in percent
 	for i, point := range s {
 		if utilization > int64(point.Utilization) {
 			continue

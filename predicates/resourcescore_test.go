@@ -45,6 +45,14 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		{name: "a container without requests counts 100m and 200 MiB", args: least, scene: asked(pod()), want: 98},
 		// The same twice: CPU 98, memory (10240-400)·100/10240 = 96. 194/2 = 97.
 		{name: "so does one on the node", args: least, scene: asked(pod(), pod()), want: 97},
+		// CPU: 99. Memory: (8-2)·100/8 = 75, though a hundred times 6E is no number of 64 bits. 174/2 = 87.
+		{
+			name: "amounts of which there is no hundredfold", args: least,
+			scene: scene{
+				node: node(offering("cpu", "10", "memory", "8E", "pods", "110")), pod: pod(asking("cpu", "100m", "memory", "2E")),
+			},
+			want: 87,
+		},
 		// Explicit zeros are requests: CPU 100, memory 100.
 		{name: "a request of zero is a request", args: least, scene: asked(pod(asking("cpu", "0", "memory", "0"))), want: 100},
 		// CPU: 11 of 10 rates 0. Memory: 90. 90/2 = 45.

@@ -86,10 +86,14 @@ func (t breakup) breakUp(by *group) {
 		if !slices.ContainsFunc(bundle, t.isTooSmall) {
 			return false
 		}
+		taken := 0
 		for _, key := range bundle {
 			if g := t.groups[key]; g != nil {
-				t.doomAll(g, b.below, by)
+				taken += t.doomAll(g, b.below, by)
 			}
+		}
+		if taken > 0 {
+			t.has(TakenAlong{by.key, taken})
 		}
 		return true
 	})
@@ -108,12 +112,17 @@ func (t breakup) isTooSmall(key membership.Key) bool {
 // stays reports whether a member runs and is not going.
 func (p *member) stays() bool { return p.stage == bound }
 
-func (t breakup) doomAll(g *group, below int32, by *group) {
+// doomAll dooms the members of a group that run, and returns how many were not doomed before.
+func (t breakup) doomAll(g *group, below int32, by *group) (more int) {
 	for _, p := range g.those((*member).stays) {
 		if priority(p.pod) < below {
+			if _, already := t.doomed[p.pod.UID]; !already {
+				more++
+			}
 			t.doomed[p.pod.UID] = doom{group: g.key, by: by.key, schedulerName: by.schedulerName}
 		}
 	}
+	return more
 }
 
 // evictDoomed evicts the pods that are doomed and not going yet.

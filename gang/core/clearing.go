@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
+	"muster.dev/muster/placement"
 )
 
 // clearing is what a group waits for that has places where others are still.
@@ -39,7 +38,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 	for _, of := range victims {
 		count += len(of)
 		for _, v := range of {
-			patience = max(patience, graceOf(v.Pod, t.now))
+			patience = max(patience, placement.LeavesIn(v.Pod, t.now))
 		}
 	}
 	if count == 0 {
@@ -65,18 +64,6 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 	}
 	first := parts[0].clearing
 	first.breaking.below, first.breaking.bundles = breaks.below, append(slices.Clip(first.breaking.bundles), breaks.bundles...)
-}
-
-// graceOf is how long a pod may take to go.
-func graceOf(pod *cluster.Pod, now time.Time) time.Duration {
-	switch seconds := pod.Spec.TerminationGracePeriodSeconds; {
-	case pod.DeletionTimestamp != nil:
-		return max(pod.DeletionTimestamp.Sub(now), 0)
-	case seconds != nil:
-		return time.Duration(*seconds) * time.Second
-	default:
-		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
-	}
 }
 
 // awaiting looks whether victims of a bundle are still there. Once all are gone, its time begins,

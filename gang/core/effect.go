@@ -165,6 +165,11 @@ type (
 		Group membership.Key
 		Pods  int
 	}
+	// TakenAlong counts the pods that have to go as well, as those that went for a gang have left theirs with too few.
+	TakenAlong struct {
+		Group membership.Key // for which the others went
+		Pods  int
+	}
 )
 
 // Planned is a place that a member has been given.
@@ -199,3 +204,4 @@ func (Changed) effect()      {}
 func (Denied) effect()       {}
 func (Quorum) effect()       {}
 func (Clearing) effect()     {}
+func (TakenAlong) effect()   {}

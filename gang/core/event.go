@@ -160,10 +160,12 @@ type (
 		Nodes   int
 		Victims map[string][]Victim // by node
 	}
-	// NoVictims says that no evictions make room, and how long it took to find out.
+	// NoVictims says that no evictions make room, how long it took to find out, and what is in the way though all go that
+	// may; "" when that is not known.
 	NoVictims struct {
 		Attempt *Attempt
 		Took    time.Duration
+		Why     string
 	}
 	// Proceeding follows [Proceed].
 	Proceeding struct{ Attempt *Attempt }

@@ -143,6 +143,7 @@ type prospects struct {
 	// sought is the generation of the cluster when the last search for victims failed, 0 for
 	// none, and soughtAgain when the next one may be made.
 	sought      uint64
+	inTheWay    string // what it found in the way though all go that may, "" when that is not known
 	soughtAgain time.Time
 	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked whom to
 	// evict; zero when it has, or there is room.

@@ -132,7 +132,7 @@ func (t try) place(places []Planned, nodes int, contested bool) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
-		p.noRoom = time.Time{}
+		p.noRoom, p.inTheWay = time.Time{}, ""
 		if leads && len(p.candidates()) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
@@ -180,7 +180,7 @@ func (t try) noPlaces() {
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, t.why+"; the others keep their places until the time is up")
 	} else {
-		t.deny(g, status.Unschedulable, t.why, ErrRefused)
+		t.deny(g, status.Unschedulable, t.why+g.besidesVictims(), ErrRefused)
 	}
 	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
 		p.looked, p.again = t.generation, time.Time{}

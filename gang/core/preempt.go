@@ -2,9 +2,12 @@ package core
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/gang/status"
 )
 
 // The first call about a member finds victims for the whole gang, or none. When there are
@@ -117,12 +120,32 @@ func (t try) findVictims() {
 func (e VictimsFound) apply(t *turn) {
 	a := try{t, e.Attempt}
 	breaks := breakup{t}.breaks(a.parts, e.Victims)
+	a.first().inTheWay = ""
 	a.place(e.Places, e.Nodes, true)
 	t.clear(a.parts, e.Victims, breaks)
 	a.answer()
 }
 
-func (e NoVictims) apply(t *turn) { try{t, e.Attempt}.noVictims(e.Took) }
+func (e NoVictims) apply(t *turn) {
+	a := try{t, e.Attempt}
+	if g := a.first(); g.reason == status.Unschedulable {
+		before := strings.TrimSuffix(g.why, g.besidesVictims())
+		if g.inTheWay = e.Why; e.Why == before {
+			g.inTheWay = "" // there is nobody to evict
+		}
+		g.waits(g.reason, before+g.besidesVictims())
+	}
+	a.noVictims(e.Took)
+}
+
+// besidesVictims is what speaks against places for a group besides pods that might be evicted, as part of why it waits.
+func (g *group) besidesVictims() string {
+	if g.inTheWay == "" {
+		return ""
+	}
+	return "; if all went that may be evicted: " + g.inTheWay
+}
+
 
 func (t try) noVictims(took time.Duration) {
 	g := t.first()

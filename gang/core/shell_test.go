@@ -219,7 +219,7 @@ func (w *world) search(effect Effect) Event {
 	case FindVictims:
 		places, victims, ok := w.fit(e.Search, nil, e.Terms)
 		if !ok {
-			return NoVictims{e.Attempt, 0}
+			return NoVictims{Attempt: e.Attempt}
 		}
 		w.assume(places)
 		return VictimsFound{e.Attempt, places, len(w.room), victims}

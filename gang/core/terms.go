@@ -48,12 +48,13 @@ func (t *Terms) May(pod *cluster.Pod) (placement.Eviction, bool) {
 	if pod.Spec.NodeName == "" || priority(pod) >= t.below {
 		return placement.Eviction{}, false
 	}
-	if pod.DeletionTimestamp != nil {
-		overdue := t.now.Sub(pod.DeletionTimestamp.Time) > t.limits.Timeout
-		return placement.Eviction{Leaving: true}, !overdue
-	}
-	if t.decided.Has(pod.UID) {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		return placement.Eviction{Leaving: true}, placement.Leaves(pod, t.now)
+	case t.decided.Has(pod.UID):
 		return placement.Eviction{Leaving: true}, true
+	case placement.Grace(&pod.Spec) > placement.MostGrace: // it would be evicted in vain: its room is not waited for
+		return placement.Eviction{}, false
 	}
 	g := t.groupOf[pod.UID]
 	switch {

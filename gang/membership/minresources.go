@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -17,41 +18,46 @@ import (
 // check of minResources in the coscheduling plugin: it knows nothing of how what is free is
 // spread over nodes, and a plan must follow.
 func Lacking(asked corev1.ResourceList, own []*cluster.Pod, snap *cluster.Snapshot) string {
-	var free cluster.Resources
-	scalars := map[cluster.ScalarName]int64{}
-	add := func(offered, asked *cluster.Resources) {
-		free.MilliCPU += max(offered.MilliCPU-asked.MilliCPU, 0)
-		free.Memory += max(offered.Memory-asked.Memory, 0)
-		free.EphemeralStorage += max(offered.EphemeralStorage-asked.EphemeralStorage, 0)
-		for _, scalar := range offered.Scalars {
-			scalars[scalar.Name] += max(scalar.Amount-asked.Scalar(scalar.Name), 0)
-		}
-	}
-	for node := range snap.Nodes() {
-		add(&node.Allocatable, &node.Requested)
-	}
-	for _, pod := range own {
-		add(&pod.Requests, &cluster.Resources{})
-	}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		quantity := asked[name]
-		var has int64
-		needs := quantity.Value()
-		switch name {
-		case corev1.ResourceCPU:
-			has, needs = free.MilliCPU, quantity.MilliValue()
-		case corev1.ResourceMemory:
-			has = free.Memory
-		case corev1.ResourceEphemeralStorage:
-			has = free.EphemeralStorage
-		case corev1.ResourcePods:
-			continue // every node has its own limit, which a plan knows
-		default:
-			has = scalars[unique.Make(name)]
+		if name == corev1.ResourcePods || v1alpha1.Costless(name) {
+			continue // of pods every node has its own limit, which a plan knows
 		}
-		if has < needs && !v1alpha1.Costless(name) {
-			return fmt.Sprintf("minResources asks for %s of %s, and the nodes have less free", quantity.String(), name)
+		free, needs := freeOf(name, own, snap), asked[name]
+		if free.Cmp(needs) < 0 {
+			return fmt.Sprintf("minResources asks for %s of %s, and the nodes have less free", needs.String(), name)
 		}
 	}
 	return ""
+}
+
+// freeOf is how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
+func freeOf(name corev1.ResourceName, own []*cluster.Pod, snap *cluster.Snapshot) resource.Quantity {
+	var free resource.Quantity
+	scalar := unique.Make(name)
+	add := func(amount int64) {
+		if amount > 0 {
+			free.Add(*resource.NewQuantity(amount, resource.DecimalSI))
+		}
+	}
+	of := func(r *cluster.Resources) int64 { return r.Scalar(scalar) }
+	switch name {
+	case corev1.ResourceCPU:
+		of = func(r *cluster.Resources) int64 { return r.MilliCPU }
+		add = func(amount int64) {
+			if amount > 0 {
+				free.Add(*resource.NewMilliQuantity(amount, resource.DecimalSI))
+			}
+		}
+	case corev1.ResourceMemory:
+		of = func(r *cluster.Resources) int64 { return r.Memory }
+	case corev1.ResourceEphemeralStorage:
+		of = func(r *cluster.Resources) int64 { return r.EphemeralStorage }
+	}
+	for node := range snap.Nodes() {
+		add(of(&node.Allocatable) - of(&node.Requested))
+	}
+	for _, pod := range own {
+		add(of(&pod.Requests))
+	}
+	return free
 }

@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
 
@@ -278,7 +279,8 @@ func (c *course) expire(p *nominee) {
 // pkg/scheduler/framework/plugins/defaultpreemption).
 func (c *course) makingRoom(p *nominee) bool {
 	node := c.cluster.Snapshot().NodeByName(p.nominated())
+	now := c.clock.Now()
 	return node != nil && slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool {
-		return pod.DeletionTimestamp != nil && priority(pod) < priority(p.pod)
+		return placement.Leaves(pod, now) && priority(pod) < priority(p.pod)
 	})
 }

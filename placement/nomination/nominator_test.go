@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
@@ -356,13 +357,26 @@ func TestANominationIsFollowedToItsEnd(t *testing.T) {
 			name: "the scheduler evicts others for it",
 			then: func(p *process, pod *corev1.Pod) {
 				victim := newPod("victim", "1", ofPriority(-1))
-				victim.Spec.NodeName, victim.DeletionTimestamp = "a", new(pod.CreationTimestamp)
+				victim.Spec.NodeName, victim.DeletionTimestamp = "a", new(metav1.NewTime(time.Now().Add(time.Hour)))
 				unschedulable(pod)
 				set(p, p.cluster, victim, pod)
 				p.after(time.Hour)
 			},
 			ended:  map[Outcome]int{},
 			counts: 2,
+		},
+		{
+			name: "a pod is to end there in centuries, as it says",
+			then: func(p *process, pod *corev1.Pod) {
+				victim := newPod("victim", "1", ofPriority(-1))
+				victim.Spec.NodeName, victim.DeletionTimestamp = "a", new(metav1.NewTime(time.Now().Add(9_000_000_000*time.Second)))
+				unschedulable(pod)
+				set(p, p.cluster, victim, pod)
+				p.after(time.Hour)
+			},
+			ended:  map[Outcome]int{Expired: 3},
+			writes: []string{"p → ", "p → a", "p → ", "p → a", "p → "},
+			counts: 1,
 		},
 	}
 	for _, test := range tests {

@@ -122,6 +122,21 @@ func (j *Judge) FitsIn(state *cluster.Node) bool {
 	return judgement.Verdict(state) == predicates.Fits
 }
 
+// Objection is why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
+// a lack of room only where that is all.
+func (j *Judge) Objection(state *cluster.Node) string {
+	judgement := j.Judgement()
+	judgement.Suppose(state)
+	defer judgement.Suppose(j.scenario.Node(state.Index))
+	reason, room := "", false
+	judgement.Verdicts(state, func(v predicates.Verdict) {
+		if reason == "" || room && !v.OfRoom() {
+			reason, room = judgement.Reason(v), v.OfRoom()
+		}
+	})
+	return reason
+}
+
 // Against is what the predicates say against a pod on a node where it is, if it came there now.
 func (j *Judge) Against(pod *cluster.Pod, index int32) []predicates.Objection {
 	judgement, without := j.Judgement(), j.scenario.Node(index).WithoutPod(pod.UID)

@@ -11,8 +11,8 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
@@ -63,7 +63,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 // patience is how long a replacement may take to be ready: as long as is configured, besides
 // the time that the pod has to end.
 func (o *Options) patience(step *v1alpha1.Step) time.Duration {
-	return o.Limits.ReplacementTimeout + planner.Grace(&step.Replacement.Spec)
+	return o.Limits.ReplacementTimeout + placement.Grace(&step.Replacement.Spec)
 }
 
 func (e *Executor) since(t *metav1.Time) time.Duration {

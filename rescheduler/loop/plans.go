@@ -23,6 +23,9 @@ func object(policy v1alpha1.Policy, mode v1alpha1.Mode, plan *planner.Plan, expi
 	}
 	for i := range plan.Placements {
 		p := &plan.Placements[i]
+		if p.Awaits {
+			continue // its room is not there to be kept
+		}
 		beneficiary := v1alpha1.Beneficiary{PodReference: reference(p.Pod), Node: p.Node.Name, Why: p.Why}
 		if p.Group != nameOf(p.Pod) {
 			beneficiary.Gang = p.Group

@@ -29,7 +29,7 @@ func (a *author) plan(proven []int32) *Plan {
 		if i := &a.items[at]; i.pending() {
 			placements[at] = len(p.Placements)
 			p.Placements = append(p.Placements, Placement{
-				Pod: i.pod, Node: snap.Node(i.at), Group: a.queue.groups[i.group].Name, After: len(p.Steps),
+				Pod: i.pod, Node: snap.Node(i.at), Group: a.queue.groups[i.group].Name, After: len(p.Steps), Awaits: i.awaits,
 			})
 			continue
 		}
@@ -81,7 +81,9 @@ func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
 	}
 	for at := range p.Placements {
 		placement := &p.Placements[at]
-		placement.Why = placed(placement.Node, moves[at])
+		if placement.Why = placed(placement.Node, moves[at]); placement.Awaits {
+			placement.Why = placement.Node.Name + " has room once pods have gone that are being deleted"
+		}
 	}
 }
 

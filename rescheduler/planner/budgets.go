@@ -47,12 +47,6 @@ type ledger struct {
 	left       []int32
 }
 
-type disruptionBudget struct {
-	account
-	selector labels.Selector
-	allowed  int32
-}
-
 // account is what evictions are counted on.
 type account struct {
 	kind string
@@ -67,22 +61,11 @@ func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
 	if b.IgnoreDisruptionBudgets {
 		return l
 	}
-	for name, object := range snap.DisruptionBudgets.All() {
-		// Unlike for preemption, an empty selector is one of all pods (policy/v1).
-		if selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector); err == nil {
-			allowed := object.Status.DisruptionsAllowed
-			if b.WhenHealthy {
-				allowed = max(allowed, object.Status.ExpectedPods-object.Status.DesiredHealthy)
-			}
-			l.disruption[name.Namespace] = append(l.disruption[name.Namespace], disruptionBudget{
-				account: account{kind: "PodDisruptionBudget", name: name.String()}, selector: selector, allowed: allowed,
-			})
-		}
-	}
+	l.disruption = disruptionBudgetsOf(snap, b.WhenHealthy)
 	return l
 }
 
-// of are the accounts of a pod's eviction, and how many PodDisruptionBudgets are among them.
+// of are the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
 func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected int) {
 	open := func(a account, allowed int32) {
 		at, known := l.accounts[a]
@@ -113,10 +96,15 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 			open(account{kind: "selected", name: domain, at: int32(i)}, int32(min(s.Evictions(domain), AnyNumber))) //nolint:gosec // it fits
 		}
 	}
+	if bypassesBudgets(pod) {
+		return accounts, 0
+	}
 	for _, budget := range l.disruption[pod.Namespace] {
-		if budget.selector.Matches(labels.Set(pod.Labels)) {
+		if !budget.selector.Matches(labels.Set(pod.Labels)) {
+			continue
+		}
+		if protected++; !budget.spares(pod) {
 			open(budget.account, budget.allowed)
-			protected++
 		}
 	}
 	return accounts, protected

@@ -182,6 +182,16 @@ func noted(key, value string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Annotations = map[string]string{key: value} }
 }
 
+func offering(name, amount string) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Status.Allocatable[corev1.ResourceName(name)] = resource.MustParse(amount) }
+}
+
+func asking(name, amount string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+}
+
 func readiness(is corev1.ConditionStatus) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: is}}

@@ -68,7 +68,7 @@ func (c *chooser) choose() []victims {
 	c.rest[len(c.candidates)] = make(amounts, len(c.lacks))
 	for at := len(c.candidates) - 1; at >= 0; at-- {
 		c.rest[at] = slices.Clone(c.rest[at+1])
-		c.candidates[at].gains.addTo(c.rest[at], +1)
+		c.candidates[at].gains.gather(c.rest[at])
 	}
 	c.from(0)
 	return c.best

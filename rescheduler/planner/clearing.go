@@ -23,7 +23,7 @@ type clearing struct {
 	kept      map[int32]Refusal // nodes that could not be emptied
 }
 
-// occupied returns the nodes that could be emptied, and closes those that are empty.
+// occupied returns the nodes that could be emptied, and closes those that are empty or become so by themselves.
 func (c *clearing) occupied(among func(*cluster.Node) bool) []int32 {
 	var candidates []int32
 	for _, node := range c.nodes {
@@ -136,7 +136,8 @@ func (c *clearing) ejectAll(nodes []int32) (ejected []int32, ok bool) {
 // giveUp opens those of the nodes, for good, that were to become empty; all when it is said so.
 func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
 	for _, node := range c.nodes {
-		if c.closed[node] && len(c.roster.guarded[node])+len(c.roster.snap.Node(node).Pods) > 0 && (all || nodes.Has(node)) {
+		staying := len(c.roster.guarded[node]) + len(c.roster.snap.Node(node).Pods) - len(c.leaving.pods[node])
+		if c.closed[node] && staying > 0 && (all || nodes.Has(node)) {
 			c.closed[node], c.forsaken[node] = false, true
 		}
 	}

@@ -62,7 +62,7 @@ func (e *evictions) candidate(at, node int32, lacks amounts) candidate {
 			c.cost += i.cost
 		}
 		if i.at == node {
-			i.needs.addTo(c.gains, +1)
+			i.needs.gather(c.gains)
 		}
 	}
 	for d, lack := range lacks {

@@ -57,6 +57,14 @@ func TestFreeDomains(t *testing.T) {
 			kept: []string{"a: " + ReasonLittleRoom},
 		},
 		{
+			name: "room of which there is more than 64 bits hold", want: two, objects: []runtime.Object{
+				node("a1", "2", inRack("a"), offering("memory", "8E")), node("a2", "2", inRack("a"), offering("memory", "8E")),
+				node("z1", "4", offering("memory", "8E")), node("z2", "4", offering("memory", "8E")),
+				pod("a-1", "a1", "2", asking("memory", "3E")), pod("b-1", "a2", "2", asking("memory", "3E")),
+			},
+			steps: []string{"a-1: a1 → z1", "b-1: a2 → z1"}, emptied: []string{"a1", "a2"},
+		},
+		{
 			name: "room in pieces that suffice", want: two, objects: []runtime.Object{
 				node("a1", "4", inRack("a")), node("a2", "4", inRack("a")), node("y1", "3"), node("z1", "3"),
 				pod("a-1", "a1", "2"), pod("b-1", "a2", "2"), pod("b-2", "a2", "1"), pod("z-1", "z1", "1"),

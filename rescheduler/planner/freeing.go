@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
@@ -22,9 +23,9 @@ type freeing struct {
 	audit    *audit
 	dice     *dice
 	watch    *stopwatch
-	shut     []bool    // by node index: empty, and in a domain that has enough empty nodes
-	until    time.Time // when the time for a domain is up, so that each gets some
-	room     []int64   // by resource: what is free on all nodes that pods may go to
+	shut     []bool          // by node index: empty, and in a domain that has enough empty nodes
+	until    time.Time       // when the time for a domain is up, so that each gets some
+	room     []quantity.Wide // by resource: what is free on all nodes that pods may go to
 }
 
 // effort bounds how long is searched for each set of nodes.

@@ -1,45 +1,47 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"muster.dev/muster/api/quantity"
+)
 
 // allRoom is what is free, by resource, on all nodes that pods may go to.
-func (f *freeing) allRoom() []int64 {
-	room := make([]int64, f.dims)
+func (f *freeing) allRoom() []quantity.Wide {
+	room := make([]quantity.Wide, f.dims)
 	for _, node := range f.nodes {
 		if f.shut[node] || f.noTarget[node] != "" {
 			continue
 		}
 		for at, free := range f.freeAt(node) {
-			room[at] += max(0, free)
+			room[at] = room[at].Plus(max(0, free))
 		}
 	}
 	return room
 }
 
-// loss is how much less room there is, by resource, when a node is empty: its pods take it elsewhere, and its own is none.
-func (f *freeing) loss(node int32) (needs, loss []int64) {
-	needs, loss = make([]int64, f.dims), make([]int64, f.dims)
+// needsOn is what the pods of a node need, by resource.
+func (f *freeing) needsOn(node int32) []int64 {
+	needs := make([]int64, f.dims)
 	for _, at := range f.on[node] {
-		f.items[at].needs.addTo(needs, +1)
+		f.items[at].needs.gather(needs)
 	}
-	for at, free := range f.freeAt(node) {
-		loss[at] = needs[at] + max(0, free)
-	}
-	return needs, loss
+	return needs
 }
 
-// exceeds reports whether all other nodes together have too little room for the pods of a set.
+// exceeds reports whether all other nodes together have too little room for the pods of a set: these take it there, and
+// what is free on their own nodes is none.
 func (f *freeing) exceeds(set []int32) bool {
-	needs, left := make([]int64, f.dims), slices.Clone(f.room)
+	needed, left := make([]bool, f.dims), slices.Clone(f.room)
 	for _, node := range set {
-		needed, lost := f.loss(node)
-		for at := range left {
-			needs[at] += needed[at]
-			left[at] -= lost[at]
+		free := f.freeAt(node)
+		for at, needs := range f.needsOn(node) {
+			needed[at] = needed[at] || needs > 0
+			left[at] = left[at].Minus(needs).Minus(max(0, free[at]))
 		}
 	}
 	for at := range left {
-		if needs[at] > 0 && left[at] < 0 {
+		if needed[at] && left[at].Sign() < 0 {
 			return true
 		}
 	}
@@ -50,21 +52,22 @@ func (f *freeing) exceeds(set []int32) bool {
 func (f *freeing) hopeless(d *domain) bool {
 	losses := make([][]int64, f.dims)
 	for _, node := range slices.Concat(d.empty, d.filled) {
-		needs, loss := f.loss(node)
-		for at := range losses {
-			if needs[at] == 0 {
-				loss[at] = 0 // there may be none left of what nobody asks for
+		free := f.freeAt(node)
+		for at, needs := range f.needsOn(node) {
+			loss := int64(0) // there may be none left of what nobody asks for
+			if needs > 0 {
+				loss = quantity.Sum(needs, max(0, free[at]))
 			}
-			losses[at] = append(losses[at], loss[at])
+			losses[at] = append(losses[at], loss)
 		}
 	}
 	for at, lost := range losses {
 		slices.Sort(lost)
-		sum := int64(0)
+		left := f.room[at]
 		for _, loss := range lost[:d.nodes] {
-			sum += loss
+			left = left.Minus(loss)
 		}
-		if sum > f.room[at] {
+		if left.Sign() < 0 {
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ func (h *homes) homecoming(at int32) bool {
 // came there who does not bear with it.
 func (h *homes) mayStay(at int32) bool {
 	i := &h.items[at]
-	if h.roster.wished(i) || h.closed[i.origin] || !i.needs.fitsInto(h.freeAt(i.origin)) {
+	if h.roster.wished(i) || h.closed[i.origin] || !i.needs.fitsInto(h.laterAt(i.origin)) {
 		return false
 	}
 	for _, other := range h.on[i.origin] {

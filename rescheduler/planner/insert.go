@@ -25,6 +25,12 @@ func (n *insertion) insert(at int32, depth int, limit int32) bool {
 		n.move(at, node)
 		return true
 	}
+	if n.items[at].pending() {
+		if node := n.homes.later(at); node >= 0 {
+			n.move(at, node)
+			return true
+		}
+	}
 	if depth == 0 {
 		return false
 	}

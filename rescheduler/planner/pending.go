@@ -79,7 +79,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			if key, member := membership.Of(pod.Pod); member && !pod.Placeholder {
+			if key, member := membership.Of(pod.Pod); member && !pod.Placeholder && pod.DeletionTimestamp == nil {
 				l.bound[key] = append(l.bound[key], pod)
 			}
 		}

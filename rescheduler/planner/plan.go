@@ -58,6 +58,9 @@ type Placement struct {
 	Group string
 	// After is how many steps have to be done before it has room.
 	After int
+	// Awaits says that it has room only once pods have gone that leave by themselves: nothing is moved for it, and
+	// nothing reserved.
+	Awaits bool
 	// Cost is that of the steps that make room for it. One that makes room for several pods
 	// counts for each.
 	Cost int64
@@ -132,7 +135,15 @@ const (
 	ReasonPodsStay     = "pods on the node may not be moved"
 	ReasonNoOtherPlace = "no other place was found for pods of the node"
 	ReasonTooLittle    = "too little of what it bears could be moved"
+	ReasonNoTarget     = "no other node is a target for pods of it"
 	ReasonReceives     = "pods of other nodes move there"
+)
+
+// Reasons why a node is no target for a pod that is to leave another one.
+const (
+	ReasonHotItself  = "it is to bear less itself"
+	ReasonTargetLoad = "it would bear too much with the pod"
+	ReasonTargetRoom = "it has too little room for the pod"
 )
 
 // Reasons why a domain is not freed.

@@ -117,7 +117,7 @@ func (f *refusals) wouldFit(i *item, node int32) bool {
 	free := slices.Clone(f.freeAt(node))
 	for _, at := range f.on[node] {
 		if o := &f.items[at]; !o.pending() && (o.limit <= i.limit || f.roster.rules.AllowHigherPriority) {
-			o.needs.addTo(free, +1)
+			o.needs.gather(free)
 		}
 	}
 	return i.needs.fitsInto(free)

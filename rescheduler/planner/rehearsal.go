@@ -80,6 +80,12 @@ func (r *rehearsal) come(i *item) objection {
 		r.world.Take(i.pod, i.origin)
 	}
 	verdict := r.kinds.kindOf(i).judge(r.world).Verdict(i.at)
+	i.awaits = false
+	if verdict != predicates.Fits && i.pending() && r.leaving.frees[i.at] != nil {
+		r.leaving.depart(r.world, i.at)
+		verdict, i.awaits = r.kinds.kindOf(i).judge(r.world).Verdict(i.at), true
+		r.world.Undo(before)
+	}
 	switch {
 	case verdict.OfRoom():
 		r.world.Undo(before)
@@ -120,16 +126,18 @@ func (r *rehearsal) carryOut() {
 	}
 }
 
-// place returns where an item is, with all that is planned so far.
+// place returns where an item is, with all that is planned so far, and once those have gone that leave by themselves.
 func (r *rehearsal) place(at int32) Place {
 	i := &r.items[at]
 	before := r.world.Moves()
 	defer func() { r.world.Undo(before) }()
 	r.carryOut()
+	r.leaving.depart(r.world, r.leaving.nodes...)
 	return Place{Node: r.world.Node(i.at), Against: func() []predicates.Objection {
 		before := r.world.Moves()
 		defer func() { r.world.Undo(before) }()
 		r.carryOut()
+		r.leaving.depart(r.world, r.leaving.nodes...)
 		return r.kinds.kindOf(i).judge(r.world).Against(i.pod, i.at)
 	}}
 }
@@ -158,6 +166,18 @@ func (r *rehearsal) favourite(i *item, nodes []int32) int32 {
 		}
 	}
 	return best
+}
+
+// objects returns the first reason against an item on a node, room aside.
+func (r *rehearsal) objects(i *item, node int32) string {
+	reason := ""
+	judgement := r.kinds.kindOf(i).judge(r.world).Judgement()
+	judgement.Verdicts(r.world.Node(node), func(v predicates.Verdict) {
+		if reason == "" && !v.OfRoom() {
+			reason = judgement.Reason(v)
+		}
+	})
+	return cmp.Or(reason, ReasonNotEligible)
 }
 
 // hopeless returns the first reason why no pod that goes would make a node one for an item.

@@ -17,11 +17,13 @@ type relief struct {
 	homes      *homes
 	evictions  *evictions
 	departures *departures
+	rehearsal  *rehearsal
+	standings  *standings
 }
 
-// burdened reports whether a node bears too much.
+// burdened reports whether a node bears too much, also once those have gone that leave by themselves.
 func (f *relief) burdened(node int32) bool {
-	return slices.ContainsFunc(f.freeAt(node)[f.plain():], func(free int64) bool { return free < 0 })
+	return slices.ContainsFunc(f.laterAt(node)[f.plain():], func(free int64) bool { return free < 0 })
 }
 
 // relieve has pods leave a node, first sets of them that suffice, and else what can.
@@ -88,7 +90,7 @@ func (f *relief) wantAway(r *Relief, but int32) {
 // excess returns what a node bears too much.
 func (f *relief) excess(node int32) amounts {
 	excess := make(amounts, f.dims)
-	for d, free := range f.freeAt(node) {
+	for d, free := range f.laterAt(node) {
 		if d >= f.plain() {
 			excess[d] = max(0, -free)
 		}

@@ -37,7 +37,7 @@ func (p *Problem) Relieve(nodes []Relief) *Plan {
 	plan := s.author.plan(proven)
 	for _, r := range nodes {
 		if s.relief.burdened(r.Node.Index) {
-			plan.Kept = append(plan.Kept, Refusal{Name: r.Node.Name, Reason: ReasonTooLittle, Details: s.roster.staying(r.Node.Index)})
+			plan.Kept = append(plan.Kept, s.relief.refuse(r.Node, among))
 		}
 	}
 	return plan

@@ -126,13 +126,13 @@ func TestRelieve(t *testing.T) {
 			name:    "nothing where no node bears it, and it says so",
 			objects: []runtime.Object{node("a", "8"), node("b", "8"), pod("x-1", "a", "1")},
 			heat:    heat{bears: map[string]int64{"a": 10, "b": 11}, pods: map[string]int64{"x-1": 12}},
-			kept:    []string{"a: " + ReasonTooLittle},
+			kept:    []string{"a: " + ReasonNoTarget},
 		},
 		{
 			name:    "one hot node is no place for what leaves another",
 			objects: []runtime.Object{node("a", "8"), node("b", "8"), pod("x-1", "a", "1"), pod("y-1", "b", "1")}, hot: []string{"a", "b"},
 			heat: heat{bears: map[string]int64{"a": 5, "b": 30}, pods: map[string]int64{"x-1": 10, "y-1": 10}},
-			kept: []string{"a: " + ReasonTooLittle},
+			kept: []string{"a: " + ReasonNoTarget},
 		},
 		{
 			name:    "others make room for the load of what leaves",
@@ -200,6 +200,25 @@ func TestRelieve(t *testing.T) {
 				t.Errorf("nodes that stay hot (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestANodeThatStaysHotForLackOfATargetSaysWhyNoOtherNodeIsOne(t *testing.T) {
+	s := newScene()
+	s.set(t, node("a", "8"), node("b", "8"), node("c", "1"), node("d", "8", readiness(corev1.ConditionFalse)),
+		node("e", "8"), node("f", "8", func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "x", Value: "y", Effect: corev1.TaintEffectNoSchedule}}
+		}),
+		pod("x-1", "a", "2"), pod("z-1", "a", "1", unowned))
+	problem := s.problem(t)
+	h := heat{bears: map[string]int64{"a": 10, "b": 5, "e": 5}, pods: map[string]int64{"x-1": 12}}
+	problem.Load = h.load()
+	plan := relieve(problem, "a")
+	want := "no other node is a target for pods of it: 2 nodes: it would bear too much with the pod; " +
+		"1 node: Insufficient cpu; 1 node: node(s) had untolerated taint(s); 1 node: the node is not ready; " +
+		"1 pod: it has no controller that would replace it"
+	if len(plan.Kept) != 1 || plan.Kept[0].String() != want {
+		t.Errorf("got %v\nwant %s", plan.Kept, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package planner
 import (
 	"math"
 
+	"muster.dev/muster/api/quantity"
 	"muster.dev/muster/cluster"
 )
 
@@ -68,14 +69,23 @@ func (a amounts) short(free []int64, lacks amounts) {
 	for d, asked := range a {
 		lacks[d] = 0
 		if asked > 0 {
-			lacks[d] = max(0, asked-free[d])
+			lacks[d] = max(0, quantity.Difference(asked, free[d]))
 		}
 	}
 }
 
+// addTo adds them to what is free on a node, or takes them off. That can be taken back, whatever the amounts: a sum beyond
+// 64 bits is less than nothing for as long as it stands.
 func (a amounts) addTo(sum []int64, sign int64) {
 	for d, amount := range a {
 		sum[d] += sign * amount
+	}
+}
+
+// gather adds them to a sum that nothing is taken off, as far as 64 bits hold it.
+func (a amounts) gather(sum []int64) {
+	for d, amount := range a {
+		sum[d] = quantity.Sum(sum[d], amount)
 	}
 }
 

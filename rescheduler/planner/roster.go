@@ -86,6 +86,9 @@ func (r *roster) load(node int32) {
 	}
 	r.loaded[node] = true
 	for _, pod := range r.snap.Node(node).Pods {
+		if r.leaving.leaves(spot{pod, node}) {
+			continue // it keeps nobody
+		}
 		name := gangOf(pod)
 		if name == "" {
 			item, reason := r.enter(spot{pod, node})

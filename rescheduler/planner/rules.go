@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 )
 
 // Rules say which pods may be evicted. The zero Rules are the strict ones that everybody
@@ -123,21 +124,12 @@ func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, workloads *Worklo
 		return ReasonYoung
 	case r.MinReplicas > 0 && workloads.of(pod).pods < r.MinReplicas:
 		return ReasonFewReplicas
-	case r.MaxGrace > 0 && Grace(&pod.Spec) > r.MaxGrace:
+	case r.MaxGrace > 0 && placement.Grace(&pod.Spec) > r.MaxGrace:
 		return ReasonGrace
 	case r.Unless != nil:
 		return r.Unless(pod, node)
 	}
 	return ""
-}
-
-// Grace is how long a pod may take to end.
-func Grace(spec *corev1.PodSpec) time.Duration {
-	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
-	if own := spec.TerminationGracePeriodSeconds; own != nil {
-		seconds = *own
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // byKind is what no option allows.

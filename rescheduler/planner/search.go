@@ -36,7 +36,7 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 		world.Put(held.Pod, held.Node)
 	}
 	roster := newRoster(p, s, kinds, watch.began)
-	standings := &standings{state: s, world: world, kinds: kinds, blockers: map[opening][]int32{}}
+	standings := &standings{state: s, world: world, kinds: kinds, blockers: map[opening][]int32{}, afterwards: map[place]standing{}}
 	rehearsal := &rehearsal{state: s, world: world, kinds: kinds, bars: p.Bars}
 	homes := &homes{state: s, roster: roster, standings: standings, rehearsal: rehearsal, dice: dice, hops: hops}
 	evictions := &evictions{state: s, roster: roster, homes: homes, standings: standings, dice: dice}
@@ -65,7 +65,9 @@ func newSearch(p *Problem, groups []Group, wishes []Wish) *search {
 			state: s, roster: roster, clearing: clearing, savings: savings, audit: audit, dice: dice, watch: watch,
 			shut: make([]bool, p.Snapshot.IndexEnd()),
 		},
-		relief: &relief{state: s, roster: roster, homes: homes, evictions: evictions, departures: departures},
+		relief: &relief{
+			state: s, roster: roster, homes: homes, evictions: evictions, departures: departures, rehearsal: rehearsal, standings: standings,
+		},
 		author: &author{
 			state: s, snap: p.Snapshot, roster: roster, queue: queue, departures: departures, purposes: purposes, refusals: refusals,
 			watch: watch,

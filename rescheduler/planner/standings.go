@@ -14,6 +14,8 @@ type standings struct {
 	world    *scenario.Scenario
 	kinds    *kinds
 	blockers map[opening][]int32
+
+	afterwards map[place]standing // of pending pods, once others have left by themselves
 }
 
 // opening is a node that could take pods of a kind, those that leave one node or are pending, if others were
@@ -51,6 +53,9 @@ func (s *standings) forbid(i *item, node int32) {
 	s.of(i, node)
 	k := s.kinds.kindOf(i)
 	k.standings[k.from(i)][node] = never
+	if i.pending() {
+		s.afterwards[place{i.kind, node}] = never
+	}
 }
 
 // without does something while a pod is not where it is.

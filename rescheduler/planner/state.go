@@ -25,6 +25,7 @@ type item struct {
 	accounts []int32 // of the ledger
 	size     float64
 	pinned   bool // it stays where it is, for the time of an ejection chain
+	awaits   bool // of a pending pod: it was proven that it fits once others have left by themselves, and not before
 }
 
 func (i *item) pending() bool { return i.origin < 0 }
@@ -53,6 +54,7 @@ type state struct {
 	left     map[place]int32 // how many items of a kind left a node
 	came     map[place]int32 // and came to one
 	ledger   *ledger
+	leaving  leaving
 
 	gone []int32 // the items that are away
 	cost int64
@@ -79,6 +81,7 @@ func newState(p *Problem) *state {
 		left:      map[place]int32{},
 		came:      map[place]int32{},
 		ledger:    newLedger(p.Budgets, p.Snapshot),
+		leaving:   leavingOf(p, reckoning),
 	}
 	for node := range p.Snapshot.Nodes() {
 		s.nodes = append(s.nodes, node.Index)

@@ -51,7 +51,11 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 		why    string
 	}{
 		// The mean is 30 %, so that 50 % is too much, and pods move to nodes below 40 %.
-		"one gives":          {used(6000, 1500, 1500, pods), []string{"x-3: a → b"}, ""},
+		"one gives": {used(6000, 1500, 1500, pods), []string{"x-3: a → b"}, ""},
+		"what it uses too much is being deleted": {func(s *scene) {
+			used(6000, 1500, 1500, map[string]int64{"x-1": 1000, "x-2": 1000, "x-3": 1500, "g-1": 1500})(s)
+			s.pod("g-1", "a", "1", going)
+		}, nil, "pods that are being deleted relieve a, which uses 60 % of its cpu"},
 		"just at the margin": {used(5000, 2000, 2000, pods), []string{"x-2: a → b"}, ""},
 		"just below it":      {used(4990, 2000, 2010, pods), nil, none},
 		"all use the same":   {used(9000, 9000, 9000, pods), nil, none},
@@ -63,13 +67,15 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 					p.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "3"}
 				})
 			}
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
+			"it is of a gang of which a pod may not be moved"},
 		"gangs of one": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			for _, name := range []string{"x-1", "x-2", "x-3"} {
 				s.pod(name, "a", "1", gangOfOne)
 			}
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
+			"it is of a gang, and no gang is moved for balance"},
 		"somebody waits": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			s.pod("y-1", "", "1")
@@ -77,7 +83,8 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 		"others are protected already": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			s.problem.Rules.ExceptNamespaces = sets.New("default")
-		}, nil, "no pod can leave a, which uses 60 % of its cpu"},
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
+			"its namespace is protected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

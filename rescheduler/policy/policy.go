@@ -114,6 +114,9 @@ func relocate(s Situation, wishes []planner.Wish, what string) (*planner.Plan, s
 	if len(plan.Steps) > 0 {
 		return plan, ""
 	}
+	if len(plan.Unmoved) == 0 {
+		return plan, "only pods that are being deleted keep others from their places"
+	}
 	return plan, fmt.Sprintf("no plan for the %d pods that %s; of %s", len(plan.Unmoved), what, first(plan.Unmoved))
 }
 

@@ -36,7 +36,11 @@ func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.P
 	if len(plan.Steps) > 0 {
 		return plan, ""
 	}
-	return plan, fmt.Sprintf("no pod can leave %s", h.describe(nodes[0], now.high))
+	if len(plan.Kept) == 0 {
+		return plan, fmt.Sprintf("pods that are being deleted relieve %s", h.describe(nodes[0], now.high))
+	}
+	hot := problem.Snapshot.NodeByName(plan.Kept[0].Name)
+	return plan, fmt.Sprintf("no pod can leave %s: %s", h.describe(hot, now.high), &plan.Kept[0])
 }
 
 // describe is a node and what it uses too much of, in words.

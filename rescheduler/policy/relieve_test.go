@@ -117,6 +117,24 @@ func TestRelieve(t *testing.T) {
 				s.uses("b", 0, 1000, nil)
 			}, []string{"x-1: a → b"}, "", // 8,000 of 10,000 are too much
 		},
+		"nobody where a pod that is being deleted relieves the node": {
+			func(s *scene) {
+				s.pod("g-1", "a", "1", going)
+				s.pod("u-1", "a", "1")
+				s.pod("v-1", "a", "1")
+				s.uses("a", 0, 9000, map[string]int64{"g-1": 1500, "u-1": 1000, "v-1": 1000})
+				s.uses("b", 0, 1000, nil)
+			}, nil, "pods that are being deleted relieve a, which uses 90 % of its cpu",
+		},
+		"one where what is being deleted relieves it by too little": {
+			func(s *scene) {
+				s.pod("g-1", "a", "1", going)
+				s.pod("u-1", "a", "1")
+				s.pod("v-1", "a", "1")
+				s.uses("a", 0, 9000, map[string]int64{"g-1": 500, "u-1": 1000, "v-1": 1000})
+				s.uses("b", 0, 1000, nil)
+			}, []string{"u-1: a → b"}, "",
+		},
 		"by what is measured, not by requests": {
 			func(s *scene) {
 				s.pod("x-1", "a", "8")
@@ -149,13 +167,13 @@ func TestRelieve(t *testing.T) {
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
 				s.pod("z-1", "b", "6") // 5,100 by estimate
 				s.uses("b", 0, 100, nil)
-			}, nil, "no pod can leave a, which uses 85 % of its cpu",
+			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
 		},
 		"nor to one of which nothing is known": {
 			func(s *scene) {
 				s.pod("x-1", "a", "1")
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
-			}, nil, "no pod can leave a, which uses 85 % of its cpu",
+			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
 		},
 		"one node at a time, the hottest": {
 			func(s *scene) {

@@ -39,7 +39,7 @@ func respread(c *config.RespreadPolicy) func(Situation) (*planner.Plan, string) 
 			} else {
 				b.old = append(b.old, node)
 			}
-			b.shares[node.Index] = shareOf(node)
+			b.shares[node.Index] = shareOf(planner.Settled(node, s.Problem.Clock.Now()))
 		}
 		if len(b.fresh) == 0 {
 			return nil, "no node is new"
@@ -136,11 +136,11 @@ func (s *balance) wish(pod *cluster.Pod, from *cluster.Node) planner.Wish {
 			return slices.ContainsFunc(s.fresh, func(fresh *cluster.Node) bool { return fresh.Index == to.Index })
 		},
 		Worth: func(from, to *cluster.Node) bool {
-			before := shareOf(from)
+			before := shareOf(planner.Settled(from, s.Problem.Clock.Now()))
 			if !slices.ContainsFunc(from.Pods, func(other *cluster.Pod) bool { return other.UID == pod.UID }) {
 				before = before.with(pod, +1)
 			}
-			return s.worth(before, shareOf(to), pod)
+			return s.worth(before, shareOf(planner.Settled(to, s.Clock.Now())), pod)
 		},
 	}
 }
@@ -186,7 +186,7 @@ func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false
 	}
-	return pod.Requests.MilliCPU+pod.Requests.Memory > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""
+	return max(pod.Requests.MilliCPU, pod.Requests.Memory) > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""
 }
 
 // planned counts pods by the budgets of a plan. The planner does so as well, and by others.

@@ -118,6 +118,9 @@ func (s *scene) hot() *Hot {
 	return NewHot(&s.config.Rescheduler.Relieve, NewMeter(s.config, s.load))
 }
 
+// going is a pod that is being deleted, and has half a minute to end.
+func going(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon().Add(30 * time.Second))) }
+
 func never(string) time.Time { return time.Time{} }
 
 func steps(plan *planner.Plan) (said []string) {

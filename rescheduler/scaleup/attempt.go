@@ -57,6 +57,9 @@ func (r *Requests) anew(a attempt) bool {
 		return true
 	}
 	since, ended := endOf(a.request)
+	if created := a.request.GetCreationTimestamp().Time; r.Clock.Since(since) < 0 && created.Before(since) {
+		since = created // somebody wrote that it ends yet
+	}
 	return ended && r.Clock.Since(since) >= restAfter(a.number)
 }
 
