@@ -114,9 +114,9 @@ aggregated:
 		},
 		{"a clock that is behind makes nothing old", scene{usage: using("0", "0", aged(-time.Hour)), pod: pod}, ""},
 		{
-			"without thresholds old figures do not matter",
+			"old figures are refused without thresholds, too",
 			scene{args: "usageThresholds: {cpu: 0}", usage: using("0", "0", aged(time.Hour)), pod: pod},
-			"",
+			metricExpired,
 		},
 
 		{"a threshold of 0 is none", scene{args: "usageThresholds: {cpu: 0, memory: 95}", usage: using("10", "0"), pod: pod}, ""},

@@ -50,7 +50,7 @@ func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 func (a *account) bounds(who audience, e expiry) bounds {
 	f := &a.filter[who]
 	switch {
-	case e.refuses(a.measured, f.thresholds):
+	case e.refuses(a.measured):
 		return bounds{expired: true}
 	case f.thresholds.none() || !e.judges(a.measured):
 		return bounds{}
