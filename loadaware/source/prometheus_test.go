@@ -272,7 +272,8 @@ func TestPressureIsAskedOfPrometheus(t *testing.T) {
 		t.Errorf("pressure on n %+v, on m %+v", n, m)
 	}
 	if diff := cmp.Diff([]Refusal{
-		{Of: "m", Resource: "cpu pressure", Value: "NaN", Reason: NotANumber}, {Of: "m", Resource: "cpu pressure", Value: "+Inf", Reason: Infinite},
+		{Of: "m", Resource: "cpu pressure", Value: "NaN", Reason: NotANumber},
+		{Of: "m", Resource: "cpu pressure", Value: "+Inf", Reason: Infinite},
 	}, got.Refused); diff != "" {
 		t.Errorf("refused, want (-) got (+):\n%s", diff)
 	}
