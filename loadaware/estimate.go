@@ -78,6 +78,15 @@ func (e *estimator) estimate(v vector, pod *cluster.Pod, class priorityClass) {
 	}
 }
 
+// requested sets v to the part of an estimate that goes by requests: nothing of what is not requested, and
+// no more than is.
+func (e *estimator) requested(v vector, pod *cluster.Pod, class priorityClass) {
+	factors := e.factorsOf(pod)
+	for i, place := range e.resources.at[class] {
+		v[i] = percent(min(factors[i], 100), clamped(place.of(&pod.Requests)))
+	}
+}
+
 // factorsOf are the factors of the arguments with those of the pod's annotation in their place,
 // entry by entry: one that is not valid leaves that of the arguments.
 func (e *estimator) factorsOf(pod *cluster.Pod) vector {

@@ -165,7 +165,7 @@ func (f filter) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Check {
 	}
 	adds, who := f.adds(pod)
 	return predicates.CheckFunc(func(node *cluster.Node) predicates.Verdict {
-		reason := f.of(node).filter[who].against(adds)
+		reason := f.of(node).filter[who].against(pod.Namespace, adds)
 		if reason < 0 {
 			return predicates.Fits
 		}
@@ -184,13 +184,18 @@ func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	return adds, audienceOf(class)
 }
 
-// against is the place of the reason against what a pod adds, -1 when there is none.
-func (b *bounds) against(adds vector) int {
+// against is the place of the reason against what a pod of a namespace adds, -1 when there is none.
+func (b *bounds) against(namespace string, adds vector) int {
 	if b.expired {
 		return reasonExpired
 	}
+	own := b.own[namespace]
 	for i, room := range b.room {
-		if adds[i] < room {
+		adds := adds[i]
+		if own != nil {
+			adds = plus(adds, own[i])
+		}
+		if adds < room {
 			continue
 		}
 		if b.aggregated {
@@ -210,19 +215,23 @@ func (score) Aspects() cluster.Aspect { return aspects }
 // For implements [predicates.Score].
 func (s score) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Rating {
 	adds, who := s.adds(pod)
-	return predicates.Rating{Alone: func(node *cluster.Node) int64 { return s.rate(s.of(node), who, adds) }}
+	return predicates.Rating{Alone: func(node *cluster.Node) int64 { return s.rate(s.of(node), who, pod.Namespace, adds) }}
 }
 
 // rate is 0 to predicates.MaxScore: the weighted mean of what is left of each resource, in
 // percent of what the node offers, and of the least of these. It is 0 for a node that was not
 // measured lately.
-func (l *LoadAware) rate(w *load, who audience, adds vector) int64 {
+func (l *LoadAware) rate(w *load, who audience, namespace string, adds vector) int64 {
 	if w.free[who] == nil {
 		return 0
 	}
 	var total int64
 	lowest := int64(predicates.MaxScore)
+	own := w.own[who][namespace]
 	for i, free := range w.free[who] {
+		if own != nil {
+			free -= own[i]
+		}
 		var left int64
 		if free >= adds[i] && w.allocatable[i] > 0 {
 			left = share(free-adds[i], w.allocatable[i])

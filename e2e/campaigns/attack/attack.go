@@ -106,7 +106,7 @@ func All() []Attack {
 		bodyAttacks(),
 		[]Attack{postedVocabulary(), phantoms(), stolenMember(), gatedPods(), certificates(), idleConnections()},
 		pageAttacks(),
-		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), tenantRights(), terminals(), createdVocabulary()},
+		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd(), tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
 		accountAttacks(),
 	)
