@@ -82,7 +82,7 @@ type entry struct {
 	pod       *cluster.Pod
 	class     priorityClass
 	estimate  vector // no more than the node offers
-	requested vector // the part of it that goes by requests
+	requested vector // the part of it that goes by requests of what the node offers
 	used      vector // zero when it is not reported
 	reported  bool
 	counted   counted
@@ -176,11 +176,11 @@ func (l *LoadAware) total(node *cluster.Node, a *account, visit func(*entry)) *t
 		}
 	}
 	for _, pod := range node.Pods {
-		l.enter(e, pod, node.Usage, allocatable)
+		l.enter(e, pod, node.Usage, node, allocatable)
 		count()
 	}
 	for _, pod := range node.Expected {
-		l.enterExpected(e, pod, allocatable)
+		l.enterExpected(e, pod, node, allocatable)
 		count()
 	}
 	return t
@@ -192,9 +192,9 @@ func newEntry(resources int) *entry {
 	return &entry{estimate: part(0), requested: part(1), used: part(2)}
 }
 
-// enter sets e to what a pod on a node adds, which offers so much, or any amount when that is nil.
-func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage, allocatable vector) {
-	l.enterExpected(e, pod, allocatable)
+// enter sets e to what a pod on a node adds, which offers so much, or with nil to what one adds anywhere.
+func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage, node *cluster.Node, allocatable vector) {
+	l.enterExpected(e, pod, node, allocatable)
 	figures, reported := usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]
 	if reported {
 		l.resources.read(e.used, &figures.Used)
@@ -206,7 +206,7 @@ func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage, allo
 
 // enterExpected is the same for a pod that is about to come: nothing can be known of what it
 // uses there.
-func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod, allocatable vector) {
+func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod, node *cluster.Node, allocatable vector) {
 	*e = entry{
 		pod: pod, class: classOf(pod), estimate: e.estimate, requested: e.requested, used: e.used, counted: expected,
 	}
@@ -215,6 +215,8 @@ func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod, allocatable vector
 	l.estimator.requested(e.requested, pod, e.class)
 	for i, most := range allocatable {
 		e.estimate[i] = min(e.estimate[i], most)
+		// A kubelet lets a pod request any amount of what its node has never heard of, as of batch-cpu.
+		e.requested[i] = min(e.requested[i], clamped(l.resources.at[e.class][i].of(&node.Allocatable)))
 	}
 }
 

@@ -31,6 +31,7 @@ func alike(count int, namespace string, change ...func(*corev1.Pod)) (pods []*co
 func TestWhatANamespaceIsEstimatedToUseBeyondItsRequestsCountsForOthersInPart(t *testing.T) {
 	huge := []func(*corev1.Pod){asking("cpu", "1m", "memory", "1"), limitedTo("cpu", "1000000"), unrun}
 	nothing := []func(*corev1.Pod){asking(), unrun, ofClass("koord-prod")}
+	vast := []func(*corev1.Pod){ofClass("koord-batch"), asking("kubernetes.io/batch-cpu", "1000000000"), unrun}
 	pod := podObject("new", ofClass("koord-prod"))
 	const (
 		small = "usageThresholds: {cpu: 65}\n"
@@ -103,6 +104,14 @@ aggregated:
 				args: small, usage: using("1250m", "0"), pods: alike(2, "tenant", asking("cpu", "2", "memory", "1"), limitedTo("cpu", "8"), unrun), pod: pod,
 			},
 			cpuExceeds,
+		},
+		{
+			"requests of what the node does not offer are none: below",
+			scene{args: small, usage: using("4649m", "0"), pods: alike(3, "tenant", vast...), pod: pod}, "",
+		},
+		{
+			"requests of what the node does not offer are none: reached",
+			scene{args: small, usage: using("4650m", "0"), pods: alike(3, "tenant", vast...), pod: pod}, cpuExceeds,
 		},
 		{
 			"a factor of its own raises no request above what it is",

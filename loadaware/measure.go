@@ -100,7 +100,7 @@ func (m *Meter) Pod(pod *cluster.Pod, node *cluster.Node) []int64 {
 	if node != nil && node.Usage != nil {
 		usage = node.Usage
 	}
-	m.load.enter(e, pod, usage, allocatable)
+	m.load.enter(e, pod, usage, node, allocatable)
 	if e.counted == shown {
 		return e.used
 	}
