@@ -58,6 +58,8 @@ type sum struct {
 	base  base
 	used  vector // before delta
 	delta vector
+	// own is what pods of a namespace see beside that of their like; see excess.
+	own map[string]vector
 }
 
 // base is what a sum starts from.
@@ -79,7 +81,8 @@ const (
 type entry struct {
 	pod       *cluster.Pod
 	class     priorityClass
-	estimate  vector
+	estimate  vector // no more than the node offers
+	requested vector // the part of it that goes by requests of what the node offers
 	used      vector // zero when it is not reported
 	reported  bool
 	counted   counted
@@ -114,7 +117,7 @@ func (l *LoadAware) account(node *cluster.Node, c *custom, visit func(*entry)) *
 	if a.measured == never {
 		return a
 	}
-	totals := l.total(node, visit)
+	totals := l.total(node, a, visit)
 	for i := range a.filter {
 		a.filter[i].of = l.sum(a.filter[i].of.base, node.Usage, totals)
 	}
@@ -152,39 +155,46 @@ func (l *LoadAware) measured(usage *cluster.Usage) measured {
 
 // totals are sums over the pods on a node.
 type totals struct {
-	estimates        vector // of all pods, none below what is reported of it
-	delta, prodDelta vector
-	prodUsed         vector
+	*tally
+	allocatable vector
+	prodUsed    vector
+	estimates   bool // are wanted, for want of a statistic
 }
 
-func (l *LoadAware) total(node *cluster.Node, visit func(*entry)) *totals {
+// total sums up what the bases of an account need.
+func (l *LoadAware) total(node *cluster.Node, a *account, visit func(*entry)) *totals {
 	n := len(l.resources.names)
-	memory := make(vector, 6*n)
-	part := func(i int) vector { return memory[i*n : (i+1)*n : (i+1)*n] }
-	t := &totals{estimates: part(0), delta: part(1), prodDelta: part(2), prodUsed: part(3)}
-	e := entry{estimate: part(4), used: part(5)}
+	t := &totals{tally: newTally(n), allocatable: a.allocatable, prodUsed: make(vector, n)}
+	for _, from := range []base{a.filter[anyone].of.base, a.filter[prodOnly].of.base, l.scoreBase} {
+		t.estimates = t.estimates || from.kind == ofStatistic && from.statistic.over != 0 && find(node.Usage, from.statistic) == nil
+	}
+	e, allocatable := newEntry(n), a.allocatable
 	count := func() {
-		t.add(&e)
+		t.add(e)
 		if visit != nil {
-			visit(&e)
+			visit(e)
 		}
 	}
 	for _, pod := range node.Pods {
-		l.enter(&e, pod, node.Usage)
+		l.enter(e, pod, node.Usage, node, allocatable)
 		count()
 	}
 	for _, pod := range node.Expected {
-		l.enterExpected(&e, pod)
+		l.enterExpected(e, pod, node, allocatable)
 		count()
 	}
 	return t
 }
 
-// enter sets e to what a pod on a node adds.
-func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage) {
-	e.pod, e.class = pod, classOf(pod)
-	l.estimator.estimate(e.estimate, pod, e.class)
-	clear(e.used)
+func newEntry(resources int) *entry {
+	memory := make(vector, 3*resources)
+	part := func(i int) vector { return memory[i*resources : (i+1)*resources : (i+1)*resources] }
+	return &entry{estimate: part(0), requested: part(1), used: part(2)}
+}
+
+// enter sets e to what a pod on a node adds, which offers so much, or with nil to what one adds anywhere.
+func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage, node *cluster.Node, allocatable vector) {
+	l.enterExpected(e, pod, node, allocatable)
 	figures, reported := usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}]
 	if reported {
 		l.resources.read(e.used, &figures.Used)
@@ -196,10 +206,18 @@ func (l *LoadAware) enter(e *entry, pod *cluster.Pod, usage *cluster.Usage) {
 
 // enterExpected is the same for a pod that is about to come: nothing can be known of what it
 // uses there.
-func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod) {
-	*e = entry{pod: pod, class: classOf(pod), estimate: e.estimate, used: e.used, counted: expected}
-	l.estimator.estimate(e.estimate, pod, e.class)
+func (l *LoadAware) enterExpected(e *entry, pod *cluster.Pod, node *cluster.Node, allocatable vector) {
+	*e = entry{
+		pod: pod, class: classOf(pod), estimate: e.estimate, requested: e.requested, used: e.used, counted: expected,
+	}
 	clear(e.used)
+	l.estimator.estimate(e.estimate, pod, e.class)
+	l.estimator.requested(e.requested, pod, e.class)
+	for i, most := range allocatable {
+		e.estimate[i] = min(e.estimate[i], most)
+		// A kubelet lets a pod request any amount of what its node has never heard of, as of batch-cpu.
+		e.requested[i] = min(e.requested[i], clamped(l.resources.at[e.class][i].of(&node.Allocatable)))
+	}
 }
 
 func (l *LoadAware) counts(pod *cluster.Pod, usage *cluster.Usage, reported bool) counted {
@@ -220,27 +238,29 @@ func (l *LoadAware) counts(pod *cluster.Pod, usage *cluster.Usage, reported bool
 func (t *totals) add(e *entry) {
 	for i, estimate := range e.estimate {
 		used := e.used[i]
-		t.estimates[i] = plus(t.estimates[i], max(estimate, used))
+		if t.estimates {
+			t.tally.add(sumEstimates, e.pod, i, max(estimate, used), max(min(e.requested[i], estimate), used), 0)
+		}
 		if e.counted != shown {
-			t.delta[i] = plus(t.delta[i], max(0, estimate-used))
+			t.tally.add(sumDelta, e.pod, i, estimate, e.requested[i], used)
 		}
-		if e.class != prod {
-			continue
-		}
-		if !e.prodShows { // by the source it is of another class: its usage is not in the sum
-			t.prodDelta[i] = plus(t.prodDelta[i], estimate)
-			continue
-		}
-		t.prodUsed[i] = plus(t.prodUsed[i], used)
-		if e.counted != shown {
-			t.prodDelta[i] = plus(t.prodDelta[i], max(0, estimate-used))
+		switch {
+		case e.class != prod:
+		case !e.prodShows: // by the source it is of another class: its usage is not in the sum
+			t.tally.add(sumProdDelta, e.pod, i, estimate, e.requested[i], 0)
+		default:
+			t.prodUsed[i] = plus(t.prodUsed[i], used)
+			if e.counted != shown {
+				t.tally.add(sumProdDelta, e.pod, i, estimate, e.requested[i], used)
+			}
 		}
 	}
 }
 
 // sum is how much of a node is used, starting from a base.
 func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
-	s := sum{base: from, used: make(vector, len(l.resources.names)), delta: t.delta}
+	s := sum{base: from, used: make(vector, len(l.resources.names))}
+	kind := sumDelta
 	switch from.kind {
 	case ofNode:
 		l.resources.read(s.used, &usage.Node)
@@ -254,7 +274,9 @@ func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 			l.resources.read(s.used, &usage.Node)
 		default:
 			s.base.kind = ofEstimates
-			s.used, s.delta = t.estimates, make(vector, len(s.used))
+			s.used, s.own = t.sum(sumEstimates, t.allocatable)
+			s.delta = make(vector, len(s.used))
+			return s
 		}
 	case ofEstimates: // nobody starts from these
 	case ofProd:
@@ -262,8 +284,9 @@ func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 			l.resources.read(s.used, &usage.System)
 		}
 		s.used.add(t.prodUsed)
-		s.delta = t.prodDelta
+		kind = sumProdDelta
 	}
+	s.delta, s.own = t.sum(kind, t.allocatable)
 	return s
 }
 

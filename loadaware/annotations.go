@@ -1,12 +1,17 @@
 package loadaware
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,9 +19,11 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Annotations of nodes. One that is not valid is ignored as a whole, counted and logged.
+// Annotations of nodes. What is not valid in one is ignored, entry by entry, counted and logged.
 const (
-	// AnnotationUsageThresholds holds CustomUsageThresholds as JSON.
+	// AnnotationUsageThresholds holds thresholds of the node as JSON, in the sections usageThresholds,
+	// prodUsageThresholds and aggregatedUsage (usageThresholds, usageAggregationType,
+	// usageAggregatedDuration). A section that is there takes the place of the one of the arguments.
 	AnnotationUsageThresholds = "scheduling.koordinator.sh/usage-thresholds"
 	// AnnotationRawAllocatable holds a ResourceList as JSON. Where something makes a node
 	// offer more than it has, it says what the node has: it goes before status.allocatable,
@@ -38,7 +45,7 @@ type rawAmount struct {
 	amount   int64
 }
 
-// wrongAnnotation is one that is ignored, and why.
+// wrongAnnotation is one that is ignored, in whole or in part, and why.
 type wrongAnnotation struct {
 	name string
 	err  error
@@ -47,26 +54,14 @@ type wrongAnnotation struct {
 func (l *LoadAware) readAnnotations(object *corev1.Node) *custom {
 	c := &custom{object: object}
 	if text, ok := object.Annotations[AnnotationUsageThresholds]; ok {
-		own := &CustomUsageThresholds{}
-		err := read(text, own)
-		if err == nil {
-			err = own.validate(&l.resources).ToAggregate()
-		}
-		if err == nil {
-			thresholds := l.thresholds.instead(own, &l.resources)
-			c.thresholds = &thresholds
-		}
+		own := ownThresholds{resources: &l.resources}
+		thresholds, err := own.read(text, l.thresholds)
+		c.thresholds = &thresholds
 		c.note(AnnotationUsageThresholds, err)
 	}
 	if text, ok := object.Annotations[AnnotationRawAllocatable]; ok {
-		var raw corev1.ResourceList
-		err := read(text, &raw)
-		if err == nil {
-			err = validateAmounts(raw)
-		}
-		if err == nil {
-			c.raw = l.rawAmounts(raw)
-		}
+		var err error
+		c.raw, err = l.rawAmounts(text)
 		c.note(AnnotationRawAllocatable, err)
 	}
 	return c
@@ -88,25 +83,30 @@ func (c *custom) note(name string, err error) {
 	}
 }
 
-func validateAmounts(amounts corev1.ResourceList) error {
+// rawAmounts are those of the entries that are valid, and what is wrong with the others.
+func (l *LoadAware) rawAmounts(text string) (given []rawAmount, err error) {
+	entries := map[corev1.ResourceName]json.RawMessage{}
+	if err := read(text, &entries); err != nil {
+		return nil, err
+	}
 	var errs field.ErrorList
-	for name, quantity := range amounts {
-		if quantity.Sign() < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(string(name)), quantity.String(), "must not be negative"))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		var quantity resource.Quantity
+		path := field.NewPath(cut(string(name)))
+		err := bounded.Decode(entries[name], &quantity)
+		if err == nil && quantity.Sign() < 0 {
+			err = errors.New("must not be negative")
+		}
+		if err != nil {
+			errs = append(errs, field.Invalid(path, cut(string(entries[name])), err.Error()))
+			continue
+		}
+		if at := slices.Index(l.resources.names, name); at >= 0 {
+			amounts := cluster.ResourcesOf(corev1.ResourceList{name: quantity})
+			given = append(given, rawAmount{at, clamped(l.resources.at[noClass][at].of(&amounts))})
 		}
 	}
-	return errs.ToAggregate()
-}
-
-func (l *LoadAware) rawAmounts(raw corev1.ResourceList) []rawAmount {
-	amounts := cluster.ResourcesOf(raw)
-	var given []rawAmount
-	for i, name := range l.resources.names {
-		if _, ok := raw[name]; ok {
-			given = append(given, rawAmount{i, clamped(l.resources.at[noClass][i].of(&amounts))})
-		}
-	}
-	return given
+	return given, errs[:min(len(errs), mostWrong)].ToAggregate()
 }
 
 // allocatable sets v to what the node offers to pods.
@@ -126,13 +126,14 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{ignored: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "muster_load_ignored_annotations_total",
-		Help: "Annotations of nodes that were not valid and are ignored, by profile and annotation, once for each version of a node.",
+		Help: "Annotations of nodes that are ignored because they are not valid, in whole or in part, by profile and annotation, " +
+			"once for each version of a node.",
 	}, []string{"profile", "annotation"})}
 	r.MustRegister(m.ignored)
 	return m
 }
 
-// complaints remembers of which nodes it was said that an annotation is not valid.
+// complaints remembers of which nodes it was said what is not valid.
 type complaints struct {
 	mu   sync.Mutex
 	said map[int32]nodeVersion // by node index
@@ -154,7 +155,7 @@ func (l *LoadAware) complain(node *cluster.Node, wrong []wrongAnnotation) {
 	l.complaints.said[node.Index] = version
 	for _, w := range wrong {
 		l.metrics.ignored.WithLabelValues(l.profile, w.name).Inc()
-		l.log.Warn("annotation of a node ignored", slog.String("profile", l.profile),
+		l.log.Warn("annotation of a node ignored, in whole or in part", slog.String("profile", l.profile),
 			slog.String("node", node.Name), slog.String("annotation", w.name), slog.Any("err", w.err))
 	}
 }

@@ -69,7 +69,7 @@ func (c *Collector) collect(metrics chan<- prometheus.Metric, l *LoadAware, snap
 	nothing, used := make(vector, n), make(vector, n)
 	for node := range snap.Nodes() {
 		w := l.of(node)
-		if reason := w.filter[anyone].against(nothing); reason >= 0 {
+		if reason := w.filter[anyone].against("", nothing); reason >= 0 {
 			refusing[reason]++
 		}
 		a := l.account(node, w.custom, nil)

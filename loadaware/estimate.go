@@ -1,6 +1,7 @@
 package loadaware
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
@@ -76,23 +78,29 @@ func (e *estimator) estimate(v vector, pod *cluster.Pod, class priorityClass) {
 	}
 }
 
-// factorsOf are the factors of the arguments with those of the pod's annotation in
-// their place. One that is negative makes the annotation not valid.
+// requested sets v to the part of an estimate that goes by requests: nothing of what is not requested, and
+// no more than is.
+func (e *estimator) requested(v vector, pod *cluster.Pod, class priorityClass) {
+	factors := e.factorsOf(pod)
+	for i, place := range e.resources.at[class] {
+		v[i] = percent(min(factors[i], 100), clamped(place.of(&pod.Requests)))
+	}
+}
+
+// factorsOf are the factors of the arguments with those of the pod's annotation in their place,
+// entry by entry: one that is not valid leaves that of the arguments.
 func (e *estimator) factorsOf(pod *cluster.Pod) vector {
 	text := e.annotation(pod, AnnotationScalingFactors)
 	if text == "" {
 		return e.factors
 	}
-	var own map[corev1.ResourceName]int64
+	var own map[corev1.ResourceName]json.RawMessage
 	if err := read(text, &own); err != nil {
 		return e.factors
 	}
 	factors := slices.Clone(e.factors)
 	for i, name := range e.resources.names {
-		if factor, given := own[name]; given {
-			if factor < 0 {
-				return e.factors
-			}
+		if factor := int64(-1); own[name] != nil && bounded.Decode(own[name], &factor) == nil && factor >= 0 {
 			factors[i] = factor
 		}
 	}

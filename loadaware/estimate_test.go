@@ -64,7 +64,8 @@ func TestEstimateOfAPod(t *testing.T) {
 		{"they may be 0", customized, podObject("p", own(`{"cpu":0}`)), cpuAndMemory(0, 700)},
 		{"they may be above 100", customized, podObject("p", own(`{"cpu":200}`)), cpuAndMemory(2000, 700)},
 		{"up to the limit", customized, podObject("p", own(`{"cpu":200}`), limitedTo("cpu", "1500m")), cpuAndMemory(1500, 700)},
-		{"they are not negative", customized, podObject("p", own(`{"cpu":-1,"memory":1}`)), cpuAndMemory(850, 700)},
+		{"they are not negative, and the others count", customized, podObject("p", own(`{"cpu":-1,"memory":1}`)), cpuAndMemory(850, 10)},
+		{"each is a number", customized, podObject("p", own(`{"cpu":"10","memory":1}`)), cpuAndMemory(850, 10)},
 		{"they are JSON", customized, podObject("p", own(`cpu=10`)), cpuAndMemory(850, 700)},
 		// The containers ask for 5 CPUs together; the limit of one of them, 2 CPUs, is none of the pod.
 		{

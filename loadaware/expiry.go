@@ -7,10 +7,8 @@ import "muster.dev/muster/api/config"
 type expiry int
 
 const (
-	// refusedByThresholds refuses the node if there are thresholds that nobody can hold it to.
-	refusedByThresholds expiry = iota
-	// refused refuses the node whether there are thresholds or not.
-	refused
+	// refused refuses the node, whether there are thresholds or not: something is wrong with it.
+	refused expiry = iota
 	// letThrough has the node take pods, busy or not.
 	letThrough
 	// believed holds the last figures of the node against the thresholds, however old they are.
@@ -18,24 +16,19 @@ const (
 )
 
 func newExpiry(args *config.LoadAwareSchedulingArgs) expiry {
-	switch filters := args.FilterExpiredNodeMetrics; {
-	case filters != nil && !*filters:
+	switch {
+	case !*args.FilterExpiredNodeMetrics:
 		return believed
 	case *args.EnableScheduleWhenNodeMetricsExpired:
 		return letThrough
-	case filters != nil:
-		return refused
 	default:
-		return refusedByThresholds
+		return refused
 	}
 }
 
 // refuses says whether a node of that state is refused for the age of its figures alone.
-func (e expiry) refuses(m measured, thresholds vector) bool {
-	if m != expired && m != silent {
-		return false
-	}
-	return e == refused || e == refusedByThresholds && !thresholds.none()
+func (e expiry) refuses(m measured) bool {
+	return e == refused && (m == expired || m == silent)
 }
 
 // judges says whether there are figures of a node that are held against thresholds.

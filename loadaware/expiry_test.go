@@ -33,7 +33,12 @@ func TestExpiryAndThresholdsAreSwitchesOfTheirOwn(t *testing.T) {
 		{"expiry is left out, with thresholds", with, map[string]string{
 			"busy": cpuExceeds, "idle, expired": metricExpired, "busy, expired": metricExpired, "silent": metricExpired,
 		}},
-		{"expiry is left out, without thresholds", without, nil},
+		{"expiry is left out, without thresholds", without, map[string]string{
+			"idle, expired": metricExpired, "busy, expired": metricExpired, "silent": metricExpired,
+		}},
+		{"no leave is given, without thresholds", "enableScheduleWhenNodeMetricsExpired: false\n" + without, map[string]string{
+			"idle, expired": metricExpired, "busy, expired": metricExpired, "silent": metricExpired,
+		}},
 		{"leave goes before expiry", leave + filters + without, nil},
 		{"leave goes before the last figures where expiry is on", leave + filters + with, map[string]string{"busy": cpuExceeds}},
 		{"leave says nothing where expiry is off", leave + believes + with, map[string]string{

@@ -3,6 +3,7 @@ package loadaware
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ type Explanation struct {
 	// Reason is why the pod does not fit, "" when it does; Score is 0 to 100.
 	Reason string `json:"reason,omitempty"`
 	Score  int64  `json:"score"`
+	// Bounded are namespaces whose pods are estimated to use so much beyond their requests that it counts for
+	// their like alone, and for pods of other namespaces in part.
+	Bounded []string `json:"bounded,omitempty"`
 	// Ignored are annotations of the node that are not valid, and why.
 	Ignored []string `json:"ignored,omitempty"`
 }
@@ -91,31 +95,34 @@ func (l *LoadAware) Explain(node *cluster.Node, pod *cluster.Pod) Explanation {
 	if node.Usage != nil {
 		e.Updated, e.Age = node.Usage.Updated, node.Usage.Age()
 	}
-	adds, who := make(vector, len(l.resources.names)), anyone
+	adds, who, namespace := make(vector, len(l.resources.names)), anyone, ""
 	if pod != nil {
+		namespace = pod.Namespace
 		adds, who = l.adds(pod)
 		e.Adds, e.Class = l.amounts(adds), classOf(pod).String()
 	}
 	e.Thresholds = l.amounts(a.filter[who].thresholds)
 	if a.measured != never {
-		e.Filter, e.ScoredBy = l.explainSum(&a.filter[who].of, adds), l.explainSum(&a.score[who], adds)
+		e.Filter, e.ScoredBy = l.explainSum(&a.filter[who].of, namespace, adds), l.explainSum(&a.score[who], namespace, adds)
+		e.Bounded = slices.Sorted(maps.Keys(a.filter[who].of.own))
 	}
-	if reason := w.filter[who].against(adds); reason >= 0 && (pod == nil || !ofDaemonSet(pod)) {
+	if reason := w.filter[who].against(namespace, adds); reason >= 0 && (pod == nil || !ofDaemonSet(pod)) {
 		e.Reason = l.reasons()[reason]
 	}
-	e.Score = l.rate(w, who, adds)
+	e.Score = l.rate(w, who, namespace, adds)
 	for _, wrong := range w.custom.wrong {
 		e.Ignored = append(e.Ignored, wrong.name+": "+wrong.err.Error())
 	}
 	return e
 }
 
-func (l *LoadAware) explainSum(s *sum, adds vector) Sum {
-	estimate := slices.Clone(adds)
+func (l *LoadAware) explainSum(s *sum, namespace string, adds vector) Sum {
+	estimate, delta := slices.Clone(adds), slices.Clone(s.delta)
 	for i := range estimate {
-		estimate[i] = plus(estimate[i], s.at(i))
+		delta[i] = plus(delta[i], s.ownAt(namespace, i))
+		estimate[i] = plus(estimate[i], plus(s.used[i], delta[i]))
 	}
-	return Sum{Of: s.base.String(), Base: l.amounts(s.used), Delta: l.amounts(s.delta), Estimate: l.amounts(estimate)}
+	return Sum{Of: s.base.String(), Base: l.amounts(s.used), Delta: l.amounts(delta), Estimate: l.amounts(estimate)}
 }
 
 func (l *LoadAware) podEntry(e *entry) PodEntry {

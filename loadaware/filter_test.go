@@ -114,9 +114,9 @@ aggregated:
 		},
 		{"a clock that is behind makes nothing old", scene{usage: using("0", "0", aged(-time.Hour)), pod: pod}, ""},
 		{
-			"without thresholds old figures do not matter",
+			"old figures are refused without thresholds, too",
 			scene{args: "usageThresholds: {cpu: 0}", usage: using("0", "0", aged(time.Hour)), pod: pod},
-			"",
+			metricExpired,
 		},
 
 		{"a threshold of 0 is none", scene{args: "usageThresholds: {cpu: 0, memory: 95}", usage: using("10", "0"), pod: pod}, ""},
@@ -232,20 +232,71 @@ aggregated:
 		{"what is no JSON is ignored", scene{node: custom(`{"usageThresholds":`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{"so is a threshold above 100", scene{node: custom(`{"usageThresholds":{"cpu":101}}`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{
-			"and a statistic that there is not",
+			"a statistic that there is not voids its section alone",
 			scene{
 				node: custom(`{"usageThresholds":{"cpu":99},"aggregatedUsage":{"usageAggregationType":"p42"}}`), usage: using("5650m", "0"),
 				pod: pod,
 			},
+			"",
+		},
+		{
+			"and leaves that of the arguments",
+			scene{
+				args: p9560, node: custom(`{"aggregatedUsage":{"usageThresholds":{"cpu":99},"usageAggregationType":"p42"}}`),
+				usage: using("0", "0", aggregated("p95", time.Minute, "5150m", "0")), pod: pod,
+			},
+			aggregatedCPUExceeds,
+		},
+		{
+			"a resource that is not supported voids its entry alone: below",
+			scene{node: custom(`{"usageThresholds":{"cpu":80,"example.com/gpu":50}}`), usage: using("7149m", "0"), pod: pod},
+			"",
+		},
+		{
+			"a resource that is not supported voids its entry alone: reached",
+			scene{node: custom(`{"usageThresholds":{"cpu":80,"example.com/gpu":50}}`), usage: using("7150m", "0"), pod: pod},
 			cpuExceeds,
 		},
 		{
-			"and a resource that is not supported, with all else",
-			scene{node: custom(`{"usageThresholds":{"cpu":99,"example.com/gpu":50}}`), usage: using("5650m", "0"), pod: pod},
+			"a section of void entries alone is not there",
+			scene{node: custom(`{"usageThresholds":{"example.com/gpu":50}}`), usage: using("5650m", "0"), pod: pod},
 			cpuExceeds,
 		},
 		{
-			"unless the arguments support it",
+			"a void entry leaves the threshold of the arguments: reached",
+			scene{node: custom(`{"usageThresholds":{"cpu":101,"memory":50}}`), usage: using("5650m", "0"), pod: pod},
+			cpuExceeds,
+		},
+		{
+			"and the others count",
+			scene{node: custom(`{"usageThresholds":{"cpu":"80","memory":50}}`), usage: using("0", "4300"), pod: pod},
+			memoryExceeds,
+		},
+		{
+			"a section that is no mapping is void alone",
+			scene{node: custom(`{"prodUsageThresholds":["cpu"],"usageThresholds":{"cpu":80}}`), usage: using("7149m", "0"), pod: pod},
+			"",
+		},
+		{
+			"a statistic over less than no time is void",
+			scene{
+				args:  p9560,
+				node:  custom(`{"aggregatedUsage":{"usageThresholds":{"cpu":99},"usageAggregationType":"p95","usageAggregatedDuration":"-5m"}}`),
+				usage: using("0", "0", aggregated("p95", time.Minute, "5150m", "0")), pod: pod,
+			},
+			aggregatedCPUExceeds,
+		},
+		{
+			"so is one whose thresholds are all void",
+			scene{
+				args:  p9560,
+				node:  custom(`{"aggregatedUsage":{"usageThresholds":{"example.com/gpu":50},"usageAggregationType":"p95"}}`),
+				usage: using("0", "0", aggregated("p95", time.Minute, "5150m", "0")), pod: pod,
+			},
+			aggregatedCPUExceeds,
+		},
+		{
+			"the arguments may support it",
 			scene{
 				args:  "supportedResources: [ephemeral-storage]",
 				node:  append(custom(`{"usageThresholds":{"ephemeral-storage":1}}`), offering("ephemeral-storage", "100")),
@@ -292,6 +343,14 @@ aggregated:
 			"or negative",
 			scene{node: nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"-1"}`)}, usage: using("5650m", "0"), pod: pod},
 			cpuExceeds,
+		},
+		{
+			"what is wrong in one entry of it leaves the others",
+			scene{
+				node:  nodes{annotatedNode(AnnotationRawAllocatable, `{"cpu":"20","memory":"-1","example.com/gpu":[]}`)},
+				usage: using("12149m", "0"), pod: pod,
+			},
+			"",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -16,14 +16,17 @@ type load struct {
 	allocatable vector
 	filter      [audiences]bounds
 	// free is what is left of each resource, -1 when that is less than nothing; nil when the
-	// node was not measured lately.
+	// node was not measured lately. own is what less is left for pods of a namespace.
 	free [audiences]vector
+	own  [audiences]map[string]vector
 }
 
 // bounds are what a pod may add to a node.
 type bounds struct {
 	// room is what a pod must stay below, of each resource; nil when there are no thresholds.
 	room vector
+	// own is what less there is for pods of a namespace.
+	own map[string]vector
 	// expired says that no pod may come.
 	expired    bool
 	aggregated bool
@@ -39,7 +42,7 @@ func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 	for i := range audiences {
 		w.filter[i] = a.bounds(i, l.expiry)
 		if a.measured == lately {
-			w.free[i] = a.free(i)
+			w.free[i], w.own[i] = a.free(i), a.score[i].own
 		}
 	}
 	return w
@@ -50,12 +53,12 @@ func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 func (a *account) bounds(who audience, e expiry) bounds {
 	f := &a.filter[who]
 	switch {
-	case e.refuses(a.measured, f.thresholds):
+	case e.refuses(a.measured):
 		return bounds{expired: true}
 	case f.thresholds.none() || !e.judges(a.measured):
 		return bounds{}
 	}
-	b := bounds{room: make(vector, len(f.thresholds)), aggregated: f.aggregated}
+	b := bounds{room: make(vector, len(f.thresholds)), own: f.of.own, aggregated: f.aggregated}
 	for i := range b.room {
 		b.room[i] = unbounded
 		if ceiling := a.ceiling(who, i); ceiling > 0 {
@@ -78,8 +81,25 @@ func (a *account) free(who audience) vector {
 	return free
 }
 
-// at is the amount of a resource.
+// at is the amount of a resource, as pods see it that are of other namespaces than those on the node.
 func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
+
+// ownAt is what pods of a namespace see besides.
+func (s *sum) ownAt(namespace string, i int) int64 {
+	if own := s.own[namespace]; own != nil {
+		return own[i]
+	}
+	return 0
+}
+
+// whole is the amount of a resource with all that is estimated of any pod.
+func (s *sum) whole(i int) int64 {
+	amount := s.at(i)
+	for _, own := range s.own {
+		amount = plus(amount, own[i])
+	}
+	return amount
+}
 
 // none says that all are 0.
 func (v vector) none() bool {

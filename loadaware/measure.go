@@ -46,7 +46,7 @@ type Measurement struct {
 	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
 	Used []int64
 	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on
-	// the node, and of those that are about to come.
+	// the node, and of those that are about to come, in full.
 	Expected []int64
 	// Allocatable is what the node offers.
 	Allocatable []int64
@@ -76,7 +76,7 @@ func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 	}
 	expected := make(vector, len(a.allocatable))
 	for i := range expected {
-		expected[i] = sum.at(i)
+		expected[i] = sum.whole(i)
 	}
 	over := max(cmp.Or(node.Usage.Interval, defaultInterval), sum.base.statistic.over)
 	return Measurement{
@@ -92,13 +92,15 @@ func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 // is more than what is measured while that does not show all of it: what the pod adds to
 // [Measurement.Expected]. A pod without a node, which is nil then, has its estimate.
 func (m *Meter) Pod(pod *cluster.Pod, node *cluster.Node) []int64 {
-	n := len(m.load.resources.names)
-	e := entry{estimate: make(vector, n), used: make(vector, n)}
-	usage := &cluster.Usage{}
+	e := newEntry(len(m.load.resources.names))
+	usage, allocatable := &cluster.Usage{}, vector(nil)
+	if node != nil {
+		allocatable = m.load.of(node).allocatable
+	}
 	if node != nil && node.Usage != nil {
 		usage = node.Usage
 	}
-	m.load.enter(&e, pod, usage)
+	m.load.enter(e, pod, usage, node, allocatable)
 	if e.counted == shown {
 		return e.used
 	}

@@ -32,7 +32,10 @@ func TestAMeterSaysWhatIsUsed(t *testing.T) {
 	}{
 		{
 			name: "nothing of a node that was never measured", pods: map[string][]int64{"a": {850, 700 << 20}},
-			scene: scene{pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"))}},
+			scene: scene{
+				node: []func(*corev1.Node){offering("cpu", "10", "memory", "10Gi")},
+				pods: []*corev1.Pod{podObject("a", asking("cpu", "1", "memory", "1000Mi"))},
+			},
 		},
 		{name: "nothing of figures that have expired", scene: scene{usage: using("1", "1Gi", aged(180*time.Second))}},
 		{name: "nothing of a node that nobody reports for", scene: scene{usage: using("1", "1Gi", neverReported)}},

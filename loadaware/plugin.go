@@ -164,20 +164,21 @@ func (f filter) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Check {
 		return nil
 	}
 	adds, who := f.adds(pod)
-	return &filterCheck{filter: f, adds: adds, who: who}
+	return &filterCheck{filter: f, namespace: pod.Namespace, adds: adds, who: who}
 }
 
 // filterCheck is the filter for a pod.
 type filterCheck struct {
 	filter
 
-	adds vector
-	who  audience
+	namespace string
+	adds      vector
+	who       audience
 }
 
 // Verdict implements [predicates.Check].
 func (c *filterCheck) Verdict(node *cluster.Node) predicates.Verdict {
-	reason := c.of(node).filter[c.who].against(c.adds)
+	reason := c.of(node).filter[c.who].against(c.namespace, c.adds)
 	if reason < 0 {
 		return predicates.Fits
 	}
@@ -191,7 +192,7 @@ func (c *filterCheck) Verdicts(node *cluster.Node, visit func(predicates.Verdict
 		visit(c.verdict(reasonExpired))
 	}
 	for i := range b.room {
-		if b.exceeded(c.adds, i) {
+		if b.exceeded(c.namespace, c.adds, i) {
 			visit(c.verdict(b.reason(i)))
 		}
 	}
@@ -212,21 +213,26 @@ func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	return adds, audienceOf(class)
 }
 
-// against is the place of the reason against what a pod adds, -1 when there is none.
-func (b *bounds) against(adds vector) int {
+// against is the place of the reason against what a pod of a namespace adds, -1 when there is none.
+func (b *bounds) against(namespace string, adds vector) int {
 	if b.expired {
 		return reasonExpired
 	}
 	for i := range b.room {
-		if b.exceeded(adds, i) {
+		if b.exceeded(namespace, adds, i) {
 			return b.reason(i)
 		}
 	}
 	return -1
 }
 
-// exceeded says that a pod adds too much of a resource.
-func (b *bounds) exceeded(adds vector, i int) bool { return adds[i] >= b.room[i] }
+// exceeded says that a pod of a namespace adds too much of a resource.
+func (b *bounds) exceeded(namespace string, adds vector, i int) bool {
+	if own := b.own[namespace]; own != nil {
+		return plus(adds[i], own[i]) >= b.room[i]
+	}
+	return adds[i] >= b.room[i]
+}
 
 // reason is the place of the reason that too much of a resource is used.
 func (b *bounds) reason(i int) int {
@@ -245,19 +251,23 @@ func (score) Aspects() cluster.Aspect { return aspects }
 // For implements [predicates.Score].
 func (s score) For(pod *cluster.Pod, _ *cluster.Snapshot) predicates.Rating {
 	adds, who := s.adds(pod)
-	return predicates.Rating{Alone: func(node *cluster.Node) int64 { return s.rate(s.of(node), who, adds) }}
+	return predicates.Rating{Alone: func(node *cluster.Node) int64 { return s.rate(s.of(node), who, pod.Namespace, adds) }}
 }
 
 // rate is 0 to predicates.MaxScore: the weighted mean of what is left of each resource, in
 // percent of what the node offers, and of the least of these. It is 0 for a node that was not
 // measured lately.
-func (l *LoadAware) rate(w *load, who audience, adds vector) int64 {
+func (l *LoadAware) rate(w *load, who audience, namespace string, adds vector) int64 {
 	if w.free[who] == nil {
 		return 0
 	}
 	var total int64
 	lowest := int64(predicates.MaxScore)
+	own := w.own[who][namespace]
 	for i, free := range w.free[who] {
+		if own != nil {
+			free -= own[i]
+		}
 		var left int64
 		if free >= adds[i] && w.allocatable[i] > 0 {
 			left = share(free-adds[i], w.allocatable[i])

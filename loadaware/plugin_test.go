@@ -103,14 +103,14 @@ func TestAnAnnotationThatIsNotValidIsLoggedOnceForEachVersionOfItsNode(t *testin
 	look()
 	c.SetUsage("node", &cluster.Usage{})
 	look()
-	lines := func() int { return strings.Count(log.String(), "annotation of a node ignored") }
+	lines := func() int { return strings.Count(log.String(), "annotation of a node ignored, in whole or in part") }
 	if lines() != 2 {
 		t.Errorf("%d lines, want one for each annotation:\n%s", lines(), &log)
 	}
 	for _, want := range []string{
 		"profile=busy node=node annotation=" + AnnotationUsageThresholds, AnnotationRawAllocatable,
 		"usageThresholds[cpu]: Invalid value: 101: must be between 0 and 100",
-		`usageThresholds: Invalid value: \"example.com/gpu\": this resource must be named in supportedResources`,
+		`usageThresholds[example.com/gpu]: Invalid value: \"1\": this resource must be named in supportedResources`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, &log)

@@ -112,7 +112,7 @@ func drawNode(t *rapid.T, name string) *corev1.Node {
 	return n
 }
 
-// estimates of a node, for filter and score and for both audiences.
+// estimates of a node, for filter and score and for both audiences, as pods of the namespace of all pods see it.
 func (r raised) estimates(node *cluster.Node) []vector {
 	a := r.load.account(node, r.load.of(node).custom, nil)
 	var all []vector
@@ -120,7 +120,7 @@ func (r raised) estimates(node *cluster.Node) []vector {
 		for _, s := range []*sum{&a.filter[who].of, &a.score[who]} {
 			estimate := make(vector, len(r.load.resources.names))
 			for i := range estimate {
-				estimate[i] = s.at(i)
+				estimate[i] = s.at(i) + s.ownAt(metav1.NamespaceDefault, i)
 			}
 			all = append(all, estimate)
 		}

@@ -1,12 +1,10 @@
 package loadaware
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"muster.dev/muster/api/config"
 )
@@ -51,57 +49,4 @@ func (t *thresholds) aggregate(amounts map[corev1.ResourceName]int64, s statisti
 	if len(amounts) > 0 && s.kind != "" {
 		t.aggregated, t.statistic = r.vector(amounts), s
 	}
-}
-
-// CustomUsageThresholds are the thresholds of one node. A section that is there takes the
-// place of the one of the arguments as a whole.
-type CustomUsageThresholds struct {
-	UsageThresholds     map[corev1.ResourceName]int64 `json:"usageThresholds,omitempty"`
-	ProdUsageThresholds map[corev1.ResourceName]int64 `json:"prodUsageThresholds,omitempty"`
-	AggregatedUsage     *CustomAggregatedUsage        `json:"aggregatedUsage,omitempty"`
-}
-
-// CustomAggregatedUsage are thresholds of a statistic. Without a type it turns those of the
-// arguments off.
-type CustomAggregatedUsage struct {
-	UsageThresholds         map[corev1.ResourceName]int64 `json:"usageThresholds,omitempty"`
-	UsageAggregationType    config.AggregationType        `json:"usageAggregationType,omitempty"`
-	UsageAggregatedDuration *metav1.Duration              `json:"usageAggregatedDuration,omitempty"`
-}
-
-// validate checks them as arguments are checked. A resource that the profile does not
-// look at is not valid.
-func (c *CustomUsageThresholds) validate(r *resources) field.ErrorList {
-	var errs field.ErrorList
-	check := func(path *field.Path, amounts map[corev1.ResourceName]int64) {
-		errs = append(errs, config.ValidateThresholds(path, amounts)...)
-		for name := range amounts {
-			if !slices.Contains(r.names, name) {
-				errs = append(errs, field.Invalid(path, name, "this resource must be named in supportedResources"))
-			}
-		}
-	}
-	check(field.NewPath("usageThresholds"), c.UsageThresholds)
-	check(field.NewPath("prodUsageThresholds"), c.ProdUsageThresholds)
-	if a := c.AggregatedUsage; a != nil {
-		path := field.NewPath("aggregatedUsage")
-		check(path.Child("usageThresholds"), a.UsageThresholds)
-		errs = append(errs, config.ValidateAggregation(path.Child("usageAggregationType"), a.UsageAggregationType)...)
-		errs = append(errs, config.ValidateAggregatedDuration(path.Child("usageAggregatedDuration"), a.UsageAggregatedDuration)...)
-	}
-	return errs
-}
-
-// instead are the thresholds with those of a node in their place.
-func (t thresholds) instead(c *CustomUsageThresholds, r *resources) thresholds {
-	if len(c.UsageThresholds) > 0 {
-		t.usage = r.vector(c.UsageThresholds)
-	}
-	if len(c.ProdUsageThresholds) > 0 {
-		t.prod = r.vector(c.ProdUsageThresholds)
-	}
-	if a := c.AggregatedUsage; a != nil {
-		t.aggregate(a.UsageThresholds, newStatistic(a.UsageAggregationType, a.UsageAggregatedDuration), r)
-	}
-	return t
 }

@@ -19,8 +19,7 @@ type LoadAwareSchedulingArgs struct {
 
 	// FilterExpiredNodeMetrics says what the filter makes of nodes whose figures are too old, or
 	// never came. With true it refuses them, whether there are thresholds or not; with false it
-	// holds the last figures against the thresholds, however old they are. Left out, it refuses
-	// them where there are thresholds.
+	// holds the last figures against the thresholds, however old they are. Defaults to true.
 	FilterExpiredNodeMetrics *bool `json:"filterExpiredNodeMetrics,omitempty"`
 	// NodeMetricExpirationSeconds is the age from which on the figures of a node are not
 	// believed any more. Defaults to 180.
@@ -119,6 +118,7 @@ func DefaultLoadAwareSchedulingArgs() *LoadAwareSchedulingArgs {
 }
 
 func (a *LoadAwareSchedulingArgs) setDefaults() {
+	a.FilterExpiredNodeMetrics = orDefault(a.FilterExpiredNodeMetrics, true)
 	a.NodeMetricExpirationSeconds = orDefault(a.NodeMetricExpirationSeconds, 180)
 	a.EnableScheduleWhenNodeMetricsExpired = orDefault(a.EnableScheduleWhenNodeMetricsExpired, false)
 	a.ScoreAccordingProdUsage = orDefault(a.ScoreAccordingProdUsage, false)
@@ -187,9 +187,14 @@ func (a *LoadAwareSchedulingAggregatedArgs) validate(path *field.Path) field.Err
 	return append(errs, ValidateAggregatedDuration(path.Child("scoreAggregatedDuration"), a.ScoreAggregatedDuration)...)
 }
 
-// ValidateThresholds checks thresholds of usage, of arguments or of an annotation.
+// ValidateThresholds checks thresholds of usage.
 func ValidateThresholds(path *field.Path, thresholds map[corev1.ResourceName]int64) field.ErrorList {
 	return validateAmounts(path, thresholds, 0, 100)
+}
+
+// ValidateThreshold checks one of them.
+func ValidateThreshold(path *field.Path, threshold int64) field.ErrorList {
+	return validateAmount(path, threshold, 0, 100)
 }
 
 // ValidateAggregation checks a statistic, which may be left out.
@@ -213,11 +218,16 @@ func validateAmounts(path *field.Path, amounts map[corev1.ResourceName]int64, le
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
 		at := path.Key(string(name))
 		errs = append(errs, metav1validation.ValidateLabelName(string(name), at)...)
-		if amount := amounts[name]; amount < least || amount > most {
-			errs = append(errs, field.Invalid(at, amount, amountRange(least, most)))
-		}
+		errs = append(errs, validateAmount(at, amounts[name], least, most)...)
 	}
 	return errs
+}
+
+func validateAmount(path *field.Path, amount, least, most int64) field.ErrorList {
+	if amount < least || amount > most {
+		return field.ErrorList{field.Invalid(path, amount, amountRange(least, most))}
+	}
+	return nil
 }
 
 func amountRange(least, most int64) string {

@@ -12,7 +12,8 @@ import (
 
 // loadAware is the arguments as JSON, as they are by default but for some sections.
 func loadAware(expiration int, expired bool, weights, dominant, thresholds, more string) string {
-	return fmt.Sprintf(`{"nodeMetricExpirationSeconds":%d,"enableScheduleWhenNodeMetricsExpired":%t,%s%s"usageThresholds":%s,%s}`,
+	return fmt.Sprintf(`{"filterExpiredNodeMetrics":true,`+
+		`"nodeMetricExpirationSeconds":%d,"enableScheduleWhenNodeMetricsExpired":%t,%s%s"usageThresholds":%s,%s}`,
 		expiration, expired, weights, dominant, thresholds, more)
 }
 
@@ -56,7 +57,8 @@ supportedResources: [ephemeral-storage]`,
 		named("an empty mapping of thresholds is the default",
 			args("usageThresholds: {}", loadAware(180, false, loadWeights, "", loadThresholds, loadTail))),
 		named("factors are defaulted one by one", args("estimatedScalingFactors: {cpu: 100, example.com/gpu: 50}",
-			`{"nodeMetricExpirationSeconds":180,"enableScheduleWhenNodeMetricsExpired":false,"resourceWeights":{"cpu":1,"memory":1},`+
+			`{"filterExpiredNodeMetrics":true,`+
+				`"nodeMetricExpirationSeconds":180,"enableScheduleWhenNodeMetricsExpired":false,"resourceWeights":{"cpu":1,"memory":1},`+
 				`"usageThresholds":{"cpu":65,"memory":95},"scoreAccordingProdUsage":false,`+
 				`"estimatedScalingFactors":{"cpu":100,"example.com/gpu":50,"memory":70},"estimatedSecondsAfterPodScheduled":0,`+
 				`"estimatedSecondsAfterInitialized":0}`)),

@@ -69,7 +69,7 @@ type LoadPrometheus struct {
 }
 
 // PrometheusPercentiles says where statistics come from: averages and percentiles over
-// 5, 10 and 30 minutes.
+// 5, 10 and 30 minutes, and over what NodeMetrics ask for.
 type PrometheusPercentiles string
 
 const (
@@ -77,7 +77,7 @@ const (
 	// and are over what there is while muster has not run for as long.
 	PercentilesOwn PrometheusPercentiles = "Own"
 	// PercentilesSubqueries asks Prometheus, by avg_over_time and quantile_over_time of the
-	// queries of nodes: 15 more queries for each.
+	// queries of nodes: 15 more queries for each, and 5 for each other time that a NodeMetric asks for.
 	PercentilesSubqueries PrometheusPercentiles = "Subqueries"
 )
 

@@ -27,7 +27,8 @@ type RelievePolicy struct {
 	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
 	// PressureThresholds make a node hot, too: to have processes wait for cpu or memory so many percent of the time. It
 	// is relieved of a tenth of what it uses of that at a time, and no pod moves to such a node. They need
-	// load.prometheus.node.pressure. Defaults to none.
+	// load.source Prometheus and load.prometheus.node.pressure: NodeMetrics and metrics.k8s.io do not tell it, and
+	// highThresholds tell starvation by what they measure. Defaults to none.
 	PressureThresholds map[corev1.ResourceName]int64 `json:"pressureThresholds,omitempty"`
 	// Samples is how many measurements in a row must find a node hot. Defaults to 3.
 	Samples int32 `json:"samples"`
@@ -139,11 +140,48 @@ func (r Rescheduler) validateSource(path *field.Path, load *NodeLoad) (errs fiel
 			errs = append(errs, field.Invalid(at, true, "needs to know what nodes use, and load.source is None"))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Relieve.PressureThresholds)) {
-		if r.Relieve.Enabled && (load.Source != LoadSourcePrometheus || load.Prometheus.Node.Pressure[name] == "") {
-			at := path.Child("relieve", "pressureThresholds").Key(string(name))
-			errs = append(errs, field.Invalid(at, r.Relieve.PressureThresholds[name],
-				fmt.Sprintf("needs load.source Prometheus, and load.prometheus.node.pressure[%s]", name)))
+	if r.Relieve.Enabled {
+		relieve := path.Child("relieve")
+		errs = append(errs, load.validateMeasured(relieve.Child("highThresholds"), r.Relieve.HighThresholds)...)
+		errs = append(errs, load.validatePressureThresholds(relieve.Child("pressureThresholds"), r.Relieve.PressureThresholds)...)
+	}
+	if r.Balance.Enabled {
+		errs = append(errs, load.validateMeasured(path.Child("balance", "margins"), r.Balance.Margins)...)
+	}
+	return errs
+}
+
+// validateMeasured checks that the source can measure what there are thresholds for: they would never be reached.
+func (l *NodeLoad) validateMeasured(path *field.Path, thresholds map[corev1.ResourceName]int64) (errs field.ErrorList) {
+	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
+		measures, why := true, ""
+		switch l.Source {
+		case LoadSourceNone: // told already
+		case LoadSourceNodeMetric: // has whatever its agent reports
+		case LoadSourceMetrics:
+			measures, why = name == corev1.ResourceCPU || name == corev1.ResourceMemory, "load.source Metrics measures cpu and memory alone"
+		case LoadSourcePrometheus:
+			measures, why = l.Prometheus.Node.Queries[name] != "", fmt.Sprintf("needs load.prometheus.node.queries[%s]", name)
+		}
+		if !measures && thresholds[name] > 0 {
+			errs = append(errs, field.Invalid(path.Key(string(name)), thresholds[name], why))
+		}
+	}
+	return errs
+}
+
+// validatePressureThresholds checks that the source can tell how long processes wait.
+func (l *NodeLoad) validatePressureThresholds(path *field.Path, thresholds map[corev1.ResourceName]int64) (errs field.ErrorList) {
+	for _, name := range slices.Sorted(maps.Keys(thresholds)) {
+		at := path.Key(string(name))
+		switch query := fmt.Sprintf("load.prometheus.node.pressure[%s]", name); {
+		case l.Source != LoadSourcePrometheus:
+			errs = append(errs, field.Invalid(at, thresholds[name], fmt.Sprintf(
+				"load.source %s does not tell how long processes wait: it takes Prometheus and %s, or highThresholds, which every source measures",
+				l.Source, query,
+			)))
+		case l.Prometheus.Node.Pressure[name] == "":
+			errs = append(errs, field.Invalid(at, thresholds[name], "needs "+query))
 		}
 	}
 	return errs

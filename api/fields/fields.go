@@ -112,12 +112,31 @@ func (d *Decoder) Text(path *field.Path, value any) string {
 // Quantity is an amount of at least 0, which is a text or a number. It is parsed without a detour over
 // JSON, as most of a NodeMetric is amounts.
 func (d *Decoder) Quantity(path *field.Path, value any) resource.Quantity {
+	parsed, ok := d.quantity(path, value, mustBeQuantity)
+	if ok && parsed.Sign() < 0 {
+		d.Wrong(path, value, mustBeQuantity)
+	}
+	return parsed
+}
+
+// Signed is Quantity of what may be below zero.
+func (d *Decoder) Signed(path *field.Path, value any) resource.Quantity {
+	parsed, _ := d.quantity(path, value, mustBeNumber)
+	return parsed
+}
+
+const (
+	mustBeQuantity = "must be a quantity of at least 0, such as 500m or 2Gi"
+	mustBeNumber   = "must be a quantity, such as 500m or 2Gi"
+)
+
+func (d *Decoder) quantity(path *field.Path, value any, must string) (parsed resource.Quantity, ok bool) {
 	parsed, err := quantity.Value(value)
 	switch {
 	case errors.Is(err, quantity.ErrBeyond):
 		d.Wrong(path, value, err.Error())
-	case err != nil || parsed.Sign() < 0:
-		d.Wrong(path, value, "must be a quantity of at least 0, such as 500m or 2Gi")
+	case err != nil:
+		d.Wrong(path, value, must)
 	}
-	return parsed
+	return parsed, err == nil
 }

@@ -55,6 +55,7 @@ func logKeys() sets.Set[string] {
 		"pause",
 		"phase",
 		"pods",
+		"query",
 		"reason",
 		"reportsToNodeMetrics",
 		"requestClass",
@@ -67,6 +68,7 @@ func logKeys() sets.Set[string] {
 		"summary",
 		"tls",
 		"took",
+		"value",
 		"version",
 		"warning",
 	)

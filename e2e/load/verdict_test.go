@@ -28,9 +28,9 @@ func (l *cluster) report(node, cpu string, updated time.Time) {
 	at := metav1.NewTime(updated)
 	patch, err := json.Marshal(map[string]any{"status": v1alpha1.NodeMetricStatus{
 		UpdateTime: &at,
-		NodeMetric: &v1alpha1.NodeMetricInfo{NodeUsage: v1alpha1.ResourceMap{
-			Resources: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("0")},
-		}},
+		NodeMetric: &v1alpha1.NodeMetricInfo{NodeUsage: v1alpha1.ResourceMap{Resources: corev1.ResourceList{
+			"cpu": resource.MustParse(cpu), "memory": resource.MustParse("1Mi"),
+		}}},
 	}})
 	l.Must(err)
 	_, err = metrics.Patch(l.Context(), node, types.MergePatchType, patch, metav1.PatchOptions{}, "status")

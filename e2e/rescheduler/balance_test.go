@@ -115,7 +115,9 @@ func (l *cluster) report(ctx context.Context, usage map[string]int64) error {
 		return err
 	}
 	amount := func(milliCPU int64) slov1alpha1.ResourceMap {
-		return slov1alpha1.ResourceMap{Resources: corev1.ResourceList{"cpu": *resource.NewMilliQuantity(milliCPU, resource.DecimalSI)}}
+		return slov1alpha1.ResourceMap{Resources: corev1.ResourceList{
+			"cpu": *resource.NewMilliQuantity(milliCPU, resource.DecimalSI), "memory": resource.MustParse("1Mi"),
+		}}
 	}
 	metrics, now := l.Dynamic.Resource(slov1alpha1.NodeMetrics()), metav1.Now()
 	for node, used := range usage {

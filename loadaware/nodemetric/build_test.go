@@ -26,6 +26,7 @@ import (
 
 	"muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware/source"
 )
 
 // world is an API server with NodeMetrics and a ConfigMap, and what is run against it.
@@ -39,6 +40,7 @@ type world struct {
 	recorder *events.FakeRecorder
 	log      *slog.Logger
 	logged   bytes.Buffer
+	registry *prometheus.Registry // of refusals
 }
 
 func inWorld(t *testing.T, test func(*world)) {
@@ -51,6 +53,11 @@ func inWorld(t *testing.T, test func(*world)) {
 		w.store = NewStore()
 		test(w)
 	})
+}
+
+func (w *world) refusals() *source.Refusals {
+	w.registry = prometheus.NewRegistry()
+	return source.NewRefusals(w.log, w.registry, "NodeMetric")
 }
 
 // run runs something until the returned function is called.

@@ -13,6 +13,7 @@ import (
 
 	"muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware/source"
 )
 
 // Observed is what is kept of a NodeMetric.
@@ -21,6 +22,10 @@ type Observed struct {
 	Spec v1alpha1.NodeMetricSpec
 	// Usage is what its status says; see [cluster.Cluster.SetUsage].
 	Usage *cluster.Usage
+	// Refused is what is absurd in its status, Unmeasured that its node is not measured therefore. Pods
+	// and statistics of which figures are absurd are not in Usage.
+	Refused    []source.Refusal
+	Unmeasured bool
 	// Err says that the object makes no sense, and has nothing but its metadata.
 	Err error
 }
@@ -41,37 +46,51 @@ func Trim(object any) (any, error) {
 		observed.Err = fmt.Errorf("NodeMetric %s: %w", whole.GetName(), err)
 		return observed, nil
 	}
-	observed.Spec, observed.Usage = metric.Spec, usageOf(metric)
+	observed.Spec = metric.Spec
+	observed.read(metric)
 	return observed, nil
 }
 
-// usageOf is what a NodeMetric says. Without an updateTime it is of no age that anybody
-// believes, whatever else it says.
-func usageOf(metric *v1alpha1.NodeMetric) *cluster.Usage {
+// read reads the status of a NodeMetric. Without an updateTime it is of no age that anybody believes,
+// whatever else it says.
+func (o *Observed) read(metric *v1alpha1.NodeMetric) {
 	usage := &cluster.Usage{Pods: make(map[types.NamespacedName]cluster.PodUsage, len(metric.Status.PodsMetric))}
-	if at := metric.Status.UpdateTime; at != nil {
-		usage.Updated = at.Time
-	}
+	o.Usage = usage
 	if policy := metric.Spec.CollectPolicy; policy != nil && policy.ReportIntervalSeconds != nil {
 		usage.Interval = time.Duration(*policy.ReportIntervalSeconds) * time.Second
 	}
-	if node := metric.Status.NodeMetric; node != nil {
-		usage.Node = cluster.ResourcesOf(node.NodeUsage.Resources)
-		usage.System = cluster.ResourcesOf(node.SystemUsage.Resources)
-		for _, over := range node.AggregatedNodeUsages {
-			for statistic, used := range over.Usage {
-				usage.Aggregated = append(usage.Aggregated, cluster.Aggregate{
-					Type: string(statistic), Duration: over.Duration.Duration, Used: cluster.ResourcesOf(used.Resources),
-				})
+	at := metric.Status.UpdateTime
+	if at == nil {
+		return
+	}
+	usage.Updated = at.Time
+	node := metric.Status.NodeMetric
+	if node == nil {
+		node = &v1alpha1.NodeMetricInfo{}
+	}
+	o.Refused = source.Believe(o.Name, node.NodeUsage.Resources)
+	o.Refused = append(o.Refused, source.BelowNothing(o.Name, node.SystemUsage.Resources)...)
+	o.Unmeasured = len(o.Refused) > 0
+	usage.Node = cluster.ResourcesOf(node.NodeUsage.Resources)
+	usage.System = cluster.ResourcesOf(node.SystemUsage.Resources)
+	for _, over := range node.AggregatedNodeUsages {
+		for statistic, used := range over.Usage {
+			if len(used.Resources) == 0 || len(source.Believe(o.Name, used.Resources)) > 0 {
+				continue // there is no such statistic
 			}
+			usage.Aggregated = append(usage.Aggregated, cluster.Aggregate{
+				Type: string(statistic), Duration: over.Duration.Duration, Used: cluster.ResourcesOf(used.Resources),
+			})
 		}
 	}
-	for _, pod := range metric.Status.PodsMetric {
-		usage.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = cluster.PodUsage{
-			Used: cluster.ResourcesOf(pod.PodUsage.Resources), Priority: pod.Priority,
+	for i := range metric.Status.PodsMetric {
+		pod := &metric.Status.PodsMetric[i]
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+		refused, measured := source.BelievePod(name, pod.PodUsage.Resources)
+		if o.Refused = append(o.Refused, refused...); measured {
+			usage.Pods[name] = cluster.PodUsage{Used: cluster.ResourcesOf(pod.PodUsage.Resources), Priority: pod.Priority}
 		}
 	}
-	return usage
 }
 
 // resourceMap is what an amount is in a NodeMetric.

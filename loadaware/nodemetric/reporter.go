@@ -35,15 +35,16 @@ type ReporterOptions struct {
 }
 
 // Reporter writes what another source says into the status of NodeMetrics that are there, in
-// the interval that each of them says. It follows that source all the time, and writes while
-// it runs. It writes nothing but status.
+// the interval that each of them says, as averages and statistics over the times that its spec asks
+// for. It follows that source all the time, and writes while it runs. It writes nothing but status.
 type Reporter struct {
 	ReporterOptions
 	nodes dynamic.ResourceInterface
 	queue workqueue.TypedRateLimitingInterface[string]
 
 	mu     sync.Mutex
-	latest map[string]*cluster.Usage // by node
+	recent map[string]looks     // by node
+	told   map[string]types.UID // of NodeMetrics that ask for too long a time
 }
 
 var _ source.Follower = (*Reporter)(nil)
@@ -52,7 +53,8 @@ var _ source.Follower = (*Reporter)(nil)
 func NewReporter(o ReporterOptions) *Reporter {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](backoff, maxBackoff)
 	r := &Reporter{
-		ReporterOptions: o, nodes: o.Dynamic.Resource(v1alpha1.NodeMetrics()), latest: map[string]*cluster.Usage{},
+		ReporterOptions: o, nodes: o.Dynamic.Resource(v1alpha1.NodeMetrics()),
+		recent: map[string]looks{}, told: map[string]types.UID{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[string]{Clock: o.Clock}),
 	}
 	o.Store.Follow(func(node string, observed *Observed) {
@@ -65,16 +67,26 @@ func NewReporter(o ReporterOptions) *Reporter {
 
 // Report implements source.Follower.
 func (r *Reporter) Report(node string, usage *cluster.Usage) {
+	observed := r.Store.Get(node)
 	r.mu.Lock()
 	if usage != nil {
-		r.latest[node] = usage
+		r.recent[node] = r.recent[node].add(usage, averagedOver(observed))
 	} else {
-		delete(r.latest, node)
+		delete(r.recent, node)
+		delete(r.told, node)
 	}
 	r.mu.Unlock()
-	if observed := r.Store.Get(node); observed != nil && due(observed, usage) {
+	if observed != nil && due(observed, usage) {
 		r.queue.Add(node)
 	}
+}
+
+// averagedOver is what time a NodeMetric asks for averages over, 0 when it does not.
+func averagedOver(observed *Observed) time.Duration {
+	if observed == nil || observed.Spec.CollectPolicy == nil || observed.Spec.CollectPolicy.AggregateDurationSeconds == nil {
+		return 0
+	}
+	return time.Duration(min(*observed.Spec.CollectPolicy.AggregateDurationSeconds, int64(source.LongestDuration/time.Second)+1)) * time.Second
 }
 
 // due says that a NodeMetric is to say what a node uses.
@@ -111,14 +123,19 @@ func (r *Reporter) work(ctx context.Context) bool {
 	}
 	defer r.queue.Done(node)
 	r.mu.Lock()
-	usage := r.latest[node]
+	recent := slices.Clone(r.recent[node])
 	r.mu.Unlock()
+	var usage *cluster.Usage
+	if len(recent) > 0 {
+		usage = recent[len(recent)-1]
+	}
 	observed := r.Store.Get(node)
 	if observed == nil || !due(observed, usage) {
 		r.queue.Forget(node)
 		return true
 	}
-	switch err := r.write(ctx, node, observed, usage); {
+	r.tell(node, observed)
+	switch err := r.write(ctx, node, observed, recent.average()); {
 	case ctx.Err() != nil:
 		return false
 	case err == nil:
@@ -131,6 +148,27 @@ func (r *Reporter) work(ctx context.Context) bool {
 		r.queue.AddRateLimited(node)
 	}
 	return true
+}
+
+// tell says once of a NodeMetric that it asks for more than is remembered, or kept apart.
+func (r *Reporter) tell(node string, observed *Observed) {
+	wanted := r.Store.Durations(node)
+	kept := source.Durations(wanted)
+	slices.Sort(wanted)
+	wanted = slices.DeleteFunc(slices.Compact(wanted), func(d time.Duration) bool { return slices.Contains(kept, d) })
+	if over := averagedOver(observed); over > source.LongestDuration {
+		wanted = append(wanted, over)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case len(wanted) == 0:
+		delete(r.told, node)
+	case r.told[node] != observed.UID:
+		r.told[node] = observed.UID
+		r.Logger.Warn("a NodeMetric asks for figures over more times, or longer ones, than are kept",
+			slog.String("node", node), slog.Duration("value", slices.Max(wanted)), slog.Duration("atMost", source.LongestDuration))
+	}
 }
 
 // write replaces the status of the very NodeMetric that was observed.

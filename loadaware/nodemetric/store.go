@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,6 +47,18 @@ func (s *Store) Get(node string) *Observed {
 	return s.byNode[node]
 }
 
+// Durations are what the NodeMetric of a node asks for statistics over.
+func (s *Store) Durations(node string) (over []time.Duration) {
+	if observed := s.Get(node); observed != nil {
+		if policy := observed.Spec.CollectPolicy; policy != nil && policy.NodeAggregatePolicy != nil {
+			for _, d := range policy.NodeAggregatePolicy.Durations {
+				over = append(over, d.Duration)
+			}
+		}
+	}
+	return over
+}
+
 // Names are the nodes that have a NodeMetric, in no order.
 func (s *Store) Names() []string {
 	s.mu.Lock()
@@ -83,16 +96,22 @@ func (s *Store) put(node string, observed *Observed) {
 	}
 }
 
-// ReportTo has a follower told what NodeMetrics say. While one makes no sense, what was known
-// of its node stays and gets older.
-func (s *Store) ReportTo(follower source.Follower, log *slog.Logger) {
+// ReportTo has a follower told what NodeMetrics say. While one makes no sense, or says of its node what
+// nobody can believe, what was known of the node stays and gets older.
+func (s *Store) ReportTo(follower source.Follower, log *slog.Logger, refusals *source.Refusals) {
 	s.Follow(func(node string, observed *Observed) {
-		switch {
-		case observed == nil:
-			follower.Report(node, nil)
-		case observed.Err != nil:
+		if observed != nil && observed.Err != nil {
 			log.Warn("cannot read a NodeMetric", slog.Any("err", observed.Err))
-		default:
+			refusals.Unreadable()
+			return
+		}
+		if observed == nil {
+			refusals.Node(node, nil)
+			follower.Report(node, nil)
+			return
+		}
+		refusals.Node(node, observed.Refused)
+		if !observed.Unmeasured {
 			follower.Report(node, observed.Usage)
 		}
 	})

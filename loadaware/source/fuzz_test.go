@@ -31,7 +31,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 func read(t *testing.T, length int, reader Reader) {
 	t.Helper()
 	boundedtest.Bound{Times: 400, Beside: 2 * bounded.Memory(0)}.Check(t, length, func() {
-		reading, err := reader.Read(t.Context())
+		reading, err := reader.Read(t.Context(), usualDurations())
 		if err != nil {
 			if len(err.Error()) > length+16<<10 {
 				t.Errorf("the error has %d bytes", len(err.Error()))

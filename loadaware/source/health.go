@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
 )
 
 // Reasons of events.
@@ -54,6 +56,9 @@ type Health struct {
 	about  runtime.Object
 	errors prometheus.Counter
 	up     prometheus.Gauge
+	// Refusals are the figures of the source that nobody can believe.
+	Refusals *Refusals
+	answers  *answersMetrics
 
 	mu     sync.Mutex
 	status Status
@@ -77,6 +82,8 @@ func NewHealth(o HealthOptions) *Health {
 		status: Status{Source: o.Source},
 	}
 	o.Registerer.MustRegister(h.errors, h.up)
+	h.Refusals = NewRefusals(h.log, o.Registerer, o.Source)
+	h.answers = newAnswersMetrics(h.log, o.Registerer, o.Source)
 	return h
 }
 
@@ -115,6 +122,18 @@ func (h *Health) tell(kind, reason, note string, args ...any) {
 	if h.events != nil {
 		h.events.Eventf(h.about, nil, kind, reason, action, note, args...)
 	}
+}
+
+// Measured says what a source answered that is polled, and of which nodes.
+func (h *Health) Measured(reading *Reading, snap *cluster.Snapshot) {
+	known := make([]Refusal, 0, len(reading.Refused))
+	for _, refusal := range reading.Refused {
+		if refusal.Pod || snap.NodeByName(refusal.Of) != nil {
+			known = append(known, refusal)
+		}
+	}
+	h.Refusals.Look(known)
+	h.answers.observe(reading, snap)
 }
 
 // Status is how the source fares now.

@@ -7,9 +7,33 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// aggregateDurations are the lengths of time that statistics are over, ascending.
-func aggregateDurations() []time.Duration {
+// usualDurations are the lengths of time that statistics of all nodes are over, ascending.
+func usualDurations() []time.Duration {
 	return []time.Duration{5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
+}
+
+// Bounds of what is kept of a node, and made of it.
+const (
+	// LongestDuration is the longest time that there are statistics over.
+	LongestDuration = 2 * time.Hour
+	// mostDurations is how many there are besides the usual ones.
+	mostDurations = 8
+	// mostSamples is how many samples there are of a node. Where more come within the longest time that
+	// is wanted, those between are left out.
+	mostSamples = 1801
+)
+
+// Durations are those that there are statistics over where some are wanted, ascending: the usual ones, and
+// the shortest of those that are wanted, as far as they are within bounds.
+func Durations(wanted []time.Duration) []time.Duration {
+	all, more := usualDurations(), 0
+	for _, d := range slices.Sorted(slices.Values(wanted)) {
+		if d > 0 && d <= LongestDuration && more < mostDurations && !slices.Contains(all, d) {
+			all, more = append(all, d), more+1
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // percentiles are the statistics beside the average.
@@ -24,11 +48,11 @@ type percentile struct {
 
 const average = "avg"
 
-// history is what a node used in the last half hour, oldest first, in at most limit
-// samples.
+// history is what a node used within span up to the latest sample, oldest first, in at most as many
+// samples as come in the interval, and at most mostSamples.
 type history struct {
-	limit   int
-	samples []sample
+	interval, span time.Duration
+	samples        []sample
 }
 
 type sample struct {
@@ -38,18 +62,23 @@ type sample struct {
 
 // newHistory is an empty history of samples that come in some interval.
 func newHistory(interval time.Duration) *history {
-	return &history{limit: int(slices.Max(aggregateDurations())/interval) + 1}
+	return &history{interval: interval, span: slices.Max(usualDurations())}
 }
 
 // add adds a sample, and drops those that are too old or too many. It returns false, and
 // does nothing, when the sample is not newer than all others.
 func (h *history) add(s sample) bool {
-	if last := len(h.samples) - 1; last >= 0 && !s.at.After(h.samples[last].at) {
+	last := len(h.samples) - 1
+	if last >= 0 && !s.at.After(h.samples[last].at) {
 		return false
 	}
+	if last > 0 && h.samples[last].at.Sub(h.samples[last-1].at) < h.span/mostSamples {
+		h.samples = h.samples[:last]
+	}
 	h.samples = append(h.samples, s)
-	old := len(h.samples) - len(h.last(slices.Max(aggregateDurations())))
-	h.samples = slices.Delete(h.samples, 0, max(old, len(h.samples)-h.limit))
+	old := len(h.samples) - len(h.last(h.span))
+	limit := min(int(h.span/h.interval)+1, mostSamples)
+	h.samples = slices.Delete(h.samples, 0, max(old, len(h.samples)-limit))
 	return true
 }
 
@@ -65,11 +94,11 @@ func (h *history) last(d time.Duration) []sample {
 	return h.samples[i:]
 }
 
-// aggregates are all statistics over all durations, as far as there are samples. A percentile is
+// aggregates are all statistics over some durations, as far as there are samples. A percentile is
 // the least value that so many percent of the samples do not exceed.
-func (h *history) aggregates() []cluster.Aggregate {
+func (h *history) aggregates(over []time.Duration) []cluster.Aggregate {
 	var all []cluster.Aggregate
-	for _, d := range aggregateDurations() {
+	for _, d := range over {
 		samples := h.last(d)
 		at := len(all)
 		all = append(all, cluster.Aggregate{Type: average, Duration: d})

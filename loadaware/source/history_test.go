@@ -48,7 +48,7 @@ func TestStatisticsAreThoseOfAStraightforwardReference(t *testing.T) {
 			t.Errorf("%d samples are kept, want at most %d", len(h.samples), limit)
 		}
 		kept := all[max(0, len(all)-limit):]
-		for _, got := range h.aggregates() {
+		for _, got := range h.aggregates(usualDurations()) {
 			amounts := []func(*cluster.Resources) int64{
 				func(r *cluster.Resources) int64 { return r.MilliCPU }, func(r *cluster.Resources) int64 { return r.Memory },
 			}
@@ -103,7 +103,7 @@ func TestStatisticsOfTenSamples(t *testing.T) {
 		h.add(sample{start.Add(time.Duration(i) * time.Minute), cluster.Resources{MilliCPU: int64(i+1) * 100}})
 	}
 	got := map[string]int64{}
-	for _, a := range h.aggregates() {
+	for _, a := range h.aggregates(usualDurations()) {
 		got[a.Type+" "+a.Duration.String()] = a.Used.MilliCPU
 	}
 	want := map[string]int64{
@@ -115,5 +115,50 @@ func TestStatisticsOfTenSamples(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+}
+
+func TestDurationsAreThoseThatAreWantedWithinBounds(t *testing.T) {
+	minutes := func(all ...int) (durations []time.Duration) {
+		for _, n := range all {
+			durations = append(durations, time.Duration(n)*time.Minute)
+		}
+		return durations
+	}
+	for _, test := range []struct {
+		name         string
+		wanted, want []time.Duration
+	}{
+		{"the usual ones when none are", nil, minutes(5, 10, 30)},
+		{"others besides", minutes(120, 15, 5), minutes(5, 10, 15, 30, 120)},
+		{"not over longer than what is remembered, nor over no time", minutes(121, 0, -5), minutes(5, 10, 30)},
+		{"the shortest of many", minutes(9, 8, 7, 6, 4, 3, 2, 1, 45), minutes(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 30)},
+	} {
+		if diff := cmp.Diff(test.want, Durations(test.wanted)); diff != "" {
+			t.Errorf("%s, want (-) got (+):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestALongHistoryKeepsABoundedNumberOfSamples has a sample each second for two hours, of which each minute uses
+// what its number says.
+func TestALongHistoryKeepsABoundedNumberOfSamples(t *testing.T) {
+	h := newHistory(time.Second)
+	h.span = LongestDuration
+	start := time.Unix(1_000_000, 0)
+	for i := range 7200 {
+		h.add(sample{start.Add(time.Duration(i) * time.Second), cpu(int64(i / 60))})
+		if len(h.samples) > mostSamples {
+			t.Fatalf("%d samples after %d seconds", len(h.samples), i)
+		}
+		if last := h.samples[len(h.samples)-1]; last.used.MilliCPU != int64(i/60) {
+			t.Fatalf("after %d seconds the last one has %d", i, last.used.MilliCPU)
+		}
+	}
+	for _, a := range h.aggregates([]time.Duration{10 * time.Minute, 2 * time.Hour}) {
+		want := map[string]int64{"p50 10m0s": 114, "p90 10m0s": 118, "p50 2h0m0s": 59, "p90 2h0m0s": 107}[a.Type+" "+a.Duration.String()]
+		if want > 0 && (a.Used.MilliCPU < want-1 || a.Used.MilliCPU > want+1) {
+			t.Errorf("%s over %s is %d, want about %d", a.Type, a.Duration, a.Used.MilliCPU, want)
+		}
 	}
 }

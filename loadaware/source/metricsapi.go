@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,10 +29,17 @@ func NewMetricsAPI(client metricsv1beta1.MetricsV1beta1Interface) *MetricsAPI {
 	return &MetricsAPI{client: client}
 }
 
-// Read implements Reader.
-func (m *MetricsAPI) Read(ctx context.Context) (*Reading, error) {
+// Read implements Reader. It has no statistics.
+func (m *MetricsAPI) Read(ctx context.Context, _ []time.Duration) (*Reading, error) {
 	reading := &Reading{Nodes: map[string]NodeReading{}, Pods: map[types.NamespacedName]cluster.Resources{}}
 	err := each(ctx, m, "nodes", func(node *v1beta1.NodeMetrics) {
+		if node.Name == "" {
+			return
+		}
+		if refused := Believe(node.Name, node.Usage); len(refused) > 0 {
+			reading.Refused = append(reading.Refused, refused...)
+			return
+		}
 		reading.Nodes[node.Name] = NodeReading{
 			At: node.Timestamp.Time, Window: node.Window.Duration, Used: cluster.ResourcesOf(node.Usage),
 		}
@@ -40,12 +48,23 @@ func (m *MetricsAPI) Read(ctx context.Context) (*Reading, error) {
 		return nil, err
 	}
 	err = each(ctx, m, "pods", func(pod *v1beta1.PodMetrics) {
+		if pod.Name == "" {
+			return
+		}
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 		var used cluster.Resources
 		for j := range pod.Containers {
+			refused, measured := BelievePod(name, pod.Containers[j].Usage)
+			reading.Refused = append(reading.Refused, refused...)
+			if !measured {
+				return
+			}
 			adds := cluster.ResourcesOf(pod.Containers[j].Usage)
 			used = used.Plus(&adds)
 		}
-		reading.Pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = used
+		if len(pod.Containers) > 0 {
+			reading.Pods[name] = used
+		}
 	})
 	if err != nil {
 		return nil, err

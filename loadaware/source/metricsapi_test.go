@@ -43,7 +43,7 @@ const (
 func TestMetricsAPI(t *testing.T) {
 	got, err := newMetricsAPI(t, map[string]string{
 		"/apis/metrics.k8s.io/v1beta1/nodes": nodesInMetrics, "/apis/metrics.k8s.io/v1beta1/pods": podsInMetrics,
-	}).Read(t.Context())
+	}).Read(t.Context(), nil)
 	must(t, err)
 	want := &Reading{
 		Nodes: map[string]NodeReading{"n": {
@@ -59,12 +59,42 @@ func TestMetricsAPI(t *testing.T) {
 	}
 }
 
+func TestWhatMetricsServerCannotMeanIsNotMeasured(t *testing.T) {
+	item := func(name, usage string) string {
+		return `{"metadata": {"name": "` + name + `", "namespace": "d"}, "timestamp": "2026-01-02T03:04:05Z", "usage": ` + usage +
+			`, "containers": [{"usage": {"cpu": "1", "memory": "1"}}, {"usage": ` + usage + `}]}`
+	}
+	all := `{"items": [` + strings.Join([]string{
+		item("right", `{"cpu": "0", "memory": "1"}`), item("negative", `{"cpu": "-1", "memory": "1"}`), item("halved", `{"memory": "1"}`),
+		item("other-half", `{"cpu": "1"}`), item("empty", `{}`),
+	}, ",") + `]}`
+	got, err := newMetricsAPI(t, map[string]string{
+		"/apis/metrics.k8s.io/v1beta1/nodes": all, "/apis/metrics.k8s.io/v1beta1/pods": all,
+	}).Read(t.Context(), nil)
+	must(t, err)
+	if _, right := got.Nodes["right"]; !right || len(got.Nodes) != 1 {
+		t.Errorf("measured nodes %v, want one", got.Nodes)
+	}
+	if _, right := got.Pods[types.NamespacedName{Namespace: "d", Name: "right"}]; !right || len(got.Pods) != 1 {
+		t.Errorf("measured pods %v, want one", got.Pods)
+	}
+	if diff := cmp.Diff([]Refusal{
+		{Of: "negative", Resource: "cpu", Value: "-1", Reason: BelowZero},
+		{Of: "halved", Resource: "cpu", Reason: Missing},
+		{Of: "other-half", Resource: "memory", Reason: Missing},
+		{Of: "empty", Resource: "cpu", Reason: Missing}, {Of: "empty", Resource: "memory", Reason: Missing},
+		{Of: "d/negative", Pod: true, Resource: "cpu", Value: "-1", Reason: BelowZero},
+	}, got.Refused); diff != "" {
+		t.Errorf("refused, want (-) got (+):\n%s", diff)
+	}
+}
+
 func TestMetricsAPISaysWhatCannotBeListed(t *testing.T) {
 	for what, answers := range map[string]map[string]string{
 		"list nodes of metrics.k8s.io: ": {"/apis/metrics.k8s.io/v1beta1/pods": podsInMetrics},
 		"list pods of metrics.k8s.io: ":  {"/apis/metrics.k8s.io/v1beta1/nodes": nodesInMetrics},
 	} {
-		got, err := newMetricsAPI(t, answers).Read(t.Context())
+		got, err := newMetricsAPI(t, answers).Read(t.Context(), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("read %+v with error %v, want one that begins with %q", got, err, what)
 		}
@@ -80,7 +110,7 @@ func TestMetricsAPIIsReadWithinBounds(t *testing.T) {
 		`{"items": {}}`: "list nodes of metrics.k8s.io: ",
 		`nonsense`:      "list nodes of metrics.k8s.io: ",
 	} {
-		_, err := newMetricsAPI(t, map[string]string{"/apis/metrics.k8s.io/v1beta1/nodes": answer}).Read(t.Context())
+		_, err := newMetricsAPI(t, map[string]string{"/apis/metrics.k8s.io/v1beta1/nodes": answer}).Read(t.Context(), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.60s: error %v, want %s", answer, err, want)
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,10 @@ type Reading struct {
 	Nodes map[string]NodeReading
 	// Pods is what pods use.
 	Pods map[types.NamespacedName]cluster.Resources
+	// Refused is what is absurd. Whom it is of is in neither of the two.
+	Refused []Refusal
+	// Series is how many series of nodes, or of pods, each query had, by its place in the configuration.
+	Series map[string]int
 }
 
 // NodeReading is what a node uses.
@@ -30,12 +35,12 @@ type NodeReading struct {
 	Aggregated []cluster.Aggregate
 }
 
-// Reader asks a source.
+// Reader asks a source. A source with statistics of its own is asked for those over some durations.
 type Reader interface {
-	Read(ctx context.Context) (*Reading, error)
+	Read(ctx context.Context, over []time.Duration) (*Reading, error)
 }
 
-// PollerOptions are the options of a Poller. All are required.
+// PollerOptions are the options of a Poller. All but Durations are required.
 type PollerOptions struct {
 	Clock    clock.WithTicker
 	Cluster  *cluster.Cluster
@@ -46,6 +51,9 @@ type PollerOptions struct {
 	Timeout time.Duration
 	// Priority is the name of a pod's priority class, as in "koord-prod".
 	Priority func(*cluster.Pod) string
+	// Durations are what somebody wants statistics of a node over, besides the usual ones. They are bounded
+	// as [Durations] says. It may be nil.
+	Durations func(node string) []time.Duration
 	// Followers are told in this order.
 	Followers []Follower
 }
@@ -80,12 +88,13 @@ func (p *Poller) Run(ctx context.Context) {
 func (p *Poller) Poll(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
-	reading, err := p.Reader.Read(asking)
+	snap := p.Cluster.Snapshot()
+	reading, err := p.Reader.Read(asking, p.durations(snap))
 	if ctx.Err() != nil {
 		return
 	}
 	p.Health.Observe(err)
-	snap := p.Cluster.Snapshot()
+	snap = p.Cluster.Snapshot()
 	for name := range p.nodes {
 		if snap.NodeByName(name) == nil {
 			delete(p.nodes, name)
@@ -95,6 +104,7 @@ func (p *Poller) Poll(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	p.Health.Measured(reading, snap)
 	for name, node := range reading.Nodes {
 		if known := snap.NodeByName(name); known != nil {
 			p.report(known, node, reading.Pods)
@@ -102,22 +112,46 @@ func (p *Poller) Poll(ctx context.Context) {
 	}
 }
 
+// durations are those that statistics of some node are wanted over.
+func (p *Poller) durations(snap *cluster.Snapshot) []time.Duration {
+	var wanted []time.Duration
+	if p.Durations != nil {
+		for node := range snap.Nodes() {
+			wanted = append(wanted, p.Durations(node.Name)...)
+			if wanted = Durations(wanted); len(wanted) == len(usualDurations())+mostDurations {
+				break
+			}
+		}
+	}
+	return Durations(wanted)
+}
+
 // report tells what a node uses, if that was measured after the last time.
 func (p *Poller) report(node *cluster.Node, read NodeReading, pods map[types.NamespacedName]cluster.Resources) {
+	over := usualDurations()
+	if p.Durations != nil {
+		over = Durations(p.Durations(node.Name))
+	}
 	past := p.nodes[node.Name]
 	if past == nil {
 		past = newHistory(p.Interval)
 		p.nodes[node.Name] = past
 	}
+	past.span = slices.Max(over)
 	if !past.add(sample{read.At, read.Used}) {
 		return
 	}
 	usage := &cluster.Usage{
-		Updated: read.At, Interval: read.Window, Node: read.Used, Pressure: read.Pressure, Aggregated: read.Aggregated,
+		Updated: read.At, Interval: read.Window, Node: read.Used, Pressure: read.Pressure,
 		Pods: make(map[types.NamespacedName]cluster.PodUsage, len(node.Pods)),
 	}
-	if usage.Aggregated == nil {
-		usage.Aggregated = past.aggregates()
+	if read.Aggregated == nil {
+		usage.Aggregated = past.aggregates(over)
+	}
+	for _, aggregate := range read.Aggregated {
+		if slices.Contains(over, aggregate.Duration) {
+			usage.Aggregated = append(usage.Aggregated, aggregate)
+		}
 	}
 	rest := read.Used
 	for _, pod := range node.Pods {

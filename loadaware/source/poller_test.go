@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,7 +31,7 @@ type answer struct {
 // the Poller goes on.
 type answering chan answer
 
-func (a answering) Read(ctx context.Context) (*Reading, error) {
+func (a answering) Read(ctx context.Context, _ []time.Duration) (*Reading, error) {
 	select {
 	case answer := <-a:
 		return answer.reading, answer.err
@@ -159,7 +161,7 @@ func TestWhatWasReportedIsNotReportedAgain(t *testing.T) {
 
 func TestTheSourcesOwnStatisticsGoFirst(t *testing.T) {
 	poll(t, func(p *polled) {
-		own := []cluster.Aggregate{{Type: "p95", Duration: time.Minute, Used: cpu(9)}}
+		own := []cluster.Aggregate{{Type: "p95", Duration: 10 * time.Minute, Used: cpu(9)}}
 		p.reading = &Reading{Nodes: map[string]NodeReading{"n": {At: time.Now(), Aggregated: own}}}
 		p.pass()
 		if diff := cmp.Diff(own, p.reports["n"].Aggregated); diff != "" {
@@ -234,8 +236,105 @@ func (p *polled) expect(up, errs int) {
 	for _, family := range families {
 		got[family.GetName()] = family.Metric[0].GetGauge().GetValue() + family.Metric[0].GetCounter().GetValue()
 	}
-	want := map[string]float64{"muster_load_source_up": float64(up), "muster_load_source_errors_total": float64(errs)}
+	want := map[string]float64{
+		"muster_load_source_up": float64(up), "muster_load_source_errors_total": float64(errs),
+		"muster_load_refused_figures_total": 0, "muster_load_unmeasured_nodes": 1,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		p.Errorf("metrics, want (-) got (+):\n%s", diff)
 	}
+}
+
+func TestFiguresThatAreRefusedAreCountedAndToldOfOnce(t *testing.T) {
+	poll(t, func(p *polled) {
+		refused := func(names ...string) (all []Refusal) {
+			for _, name := range names {
+				all = append(all, Refusal{Of: name, Resource: "cpu", Value: "-1", Reason: BelowZero})
+			}
+			return all
+		}
+		p.reading = &Reading{Nodes: map[string]NodeReading{"n": {At: time.Now(), Used: cpu(7)}}, Refused: refused("m", "unknown")}
+		p.pass()
+		p.pass()
+		if p.reports["m"] != nil || p.reports["n"] == nil {
+			t.Errorf("reports %v, want one about n alone", p.reports)
+		}
+		const line = `msg="figure refused: what it is of is not measured" source=Metrics node=m resource=cpu value=-1 reason=below_zero`
+		if got := strings.Count(p.log.String(), "figure refused"); got != 1 || !strings.Contains(p.log.String(), line) {
+			t.Errorf("%d lines, want one, %s:\n%s", got, line, p.log.String())
+		}
+		p.reading = &Reading{}
+		p.pass()
+		p.reading = &Reading{Refused: refused("m")}
+		p.pass()
+		if got := strings.Count(p.log.String(), "figure refused"); got != 2 {
+			t.Errorf("%d lines after it was right in between, want 2:\n%s", got, p.log.String())
+		}
+		if got := p.value("muster_load_refused_figures_total", "of", "node", "reason", "below_zero"); got != 3 {
+			t.Errorf("counted %v, want 3", got)
+		}
+	})
+}
+
+func TestALookTellsOfABoundedNumberOfRefusals(t *testing.T) {
+	var log bytes.Buffer
+	refusals, all := NewRefusals(slog.New(slog.NewTextHandler(&log, nil)), nil, "Metrics"), []Refusal{}
+	for i := range 1000 {
+		all = append(all, Refusal{Of: fmt.Sprint("default/p", i), Pod: true, Resource: "cpu", Value: strings.Repeat("1", 1000), Reason: Infinite})
+	}
+	refusals.Look(all)
+	if lines := strings.Count(log.String(), "\n"); lines != mostTold+1 || !strings.Contains(log.String(), "lines=980") {
+		t.Errorf("%d lines, want %d and one that says how many more", lines, mostTold)
+	}
+}
+
+func TestAQueryThatMeasuresNothingIsNamed(t *testing.T) {
+	poll(t, func(p *polled) {
+		const query = "load.prometheus.node.queries[cpu]"
+		series := func(n int) {
+			p.reading = &Reading{Series: map[string]int{query: n, "load.prometheus.pod.queries[cpu]": 9}}
+			p.pass()
+		}
+		for _, n := range []int{0, 0, 3} {
+			series(n)
+			if got := p.value("muster_load_query_series", "query", query); got != float64(n) {
+				t.Errorf("%v series, want %d", got, n)
+			}
+		}
+		if got := p.value("muster_load_source_up"); got != 1 {
+			t.Errorf("the source is up: %v, want 1, as it answers", got)
+		}
+		if got := p.value("muster_load_unmeasured_nodes"); got != 2 {
+			t.Errorf("%v nodes are not measured, want both", got)
+		}
+		for message, times := range map[string]int{"a query measures nothing": 1, "a query measures again": 1} {
+			if got := strings.Count(p.log.String(), `msg="`+message+`" source=Metrics query=`+query); got != times {
+				t.Errorf("%q is told %d times, want %d:\n%s", message, got, times, p.log.String())
+			}
+		}
+	})
+}
+
+// value is that of a metric with some labels.
+func (p *polled) value(name string, labels ...string) float64 {
+	p.Helper()
+	families, err := p.registry.Gather()
+	must(p.T, err)
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			has := map[string]string{}
+			for _, label := range metric.Label {
+				has[label.GetName()] = label.GetValue()
+			}
+			matches := family.GetName() == name
+			for i := 0; i < len(labels); i += 2 {
+				matches = matches && has[labels[i]] == labels[i+1]
+			}
+			if matches {
+				return metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			}
+		}
+	}
+	p.Fatalf("there is no %s of %v", name, labels)
+	return 0
 }

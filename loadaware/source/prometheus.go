@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/transport"
 
@@ -54,120 +52,155 @@ func NewPrometheus(cfg config.LoadPrometheus) (*Prometheus, error) {
 
 // Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples
 // behind an expression were taken, but forgets those of a target that is gone.
-func (p *Prometheus) Read(ctx context.Context) (*Reading, error) {
-	used, at, err := p.nodes(ctx, func(query string) string { return query })
+func (p *Prometheus) Read(ctx context.Context, over []time.Duration) (*Reading, error) {
+	reading := &Reading{
+		Nodes: map[string]NodeReading{}, Pods: map[types.NamespacedName]cluster.Resources{}, Series: map[string]int{},
+	}
+	used, at, err := p.nodes(ctx, reading, unchanged)
 	if err != nil {
 		return nil, err
 	}
-	reading := &Reading{Nodes: make(map[string]NodeReading, len(used)), Pods: map[types.NamespacedName]cluster.Resources{}}
 	for name, amounts := range used {
 		reading.Nodes[name] = NodeReading{At: at, Window: p.config.Window.Duration, Used: cluster.ResourcesOf(amounts)}
 	}
-	if err := p.press(ctx, reading.Nodes); err != nil {
+	if err := p.press(ctx, reading); err != nil {
 		return nil, err
 	}
 	if p.config.Percentiles == config.PercentilesSubqueries {
-		if err := p.aggregate(ctx, reading.Nodes); err != nil {
+		if err := p.aggregate(ctx, reading.Nodes, over); err != nil {
 			return nil, err
 		}
 	}
-	pods, err := p.pods(ctx)
-	for name, amounts := range pods {
-		reading.Pods[name] = cluster.ResourcesOf(amounts)
-	}
-	return reading, err
+	return reading, p.pods(ctx, reading)
 }
 
-// nodes asks the queries of nodes, changed in some way. Nodes that not all of them answer for
-// are left out.
-func (p *Prometheus) nodes(ctx context.Context, change func(query string) string) (map[string]corev1.ResourceList, time.Time, error) {
-	used, at, asked := map[string]corev1.ResourceList{}, time.Time{}, 0
-	for _, name := range slices.Sorted(maps.Keys(p.config.Node.Queries)) {
-		query := p.config.Node.Queries[name]
-		if query == "" {
-			continue
-		}
-		asked++
-		path := fmt.Sprintf("load.prometheus.node.queries[%s]", name)
-		series, err := p.ask(ctx, path, change(p.filled(query)))
-		if err != nil {
-			return nil, at, err
-		}
-		for _, sample := range series {
-			label := string(sample.Metric[model.LabelName(p.config.Node.Label)])
-			found := p.pattern.FindStringSubmatch(label)
-			if found == nil {
-				continue
+func unchanged(query string) string { return query }
+
+// nodes asks the queries of nodes, changed in some way. Nodes that not all of them answer for, or of
+// which an answer is absurd, are left out. A reading, if there is one, has that noted.
+func (p *Prometheus) nodes(
+	ctx context.Context, reading *Reading, change func(query string) string,
+) (map[string]corev1.ResourceList, time.Time, error) {
+	entered, at := newFigures[string](), time.Time{}
+	answered, err := p.askAll(ctx, reading, "node.queries", p.config.Node.Queries, change,
+		func(name corev1.ResourceName, sample *model.Sample) bool {
+			found := p.pattern.FindStringSubmatch(string(sample.Metric[model.LabelName(p.config.Node.Label)]))
+			if found != nil {
+				entered.enter(found[1], name, float64(sample.Value))
+				at = sample.Timestamp.Time()
 			}
-			if err := enter(used, found[1], name, float64(sample.Value)); err != nil {
-				return nil, at, fmt.Errorf("%s: %w", path, err)
-			}
-			at = sample.Timestamp.Time()
+			return found != nil
+		})
+	if err != nil {
+		return nil, at, err
+	}
+	missing := entered.complete(asked(p.config.Node.Queries), answered)
+	if reading != nil {
+		for _, figure := range append(entered.refused, missing...) {
+			reading.Refused = append(reading.Refused, Refusal{figure.of, false, figure.resource, figure.value, figure.reason})
 		}
 	}
-	maps.DeleteFunc(used, func(_ string, amounts corev1.ResourceList) bool { return len(amounts) < asked })
-	return used, at, nil
+	return entered.used, at, nil
+}
+
+// asked are the resources that there is a query for, in order.
+func asked(queries map[corev1.ResourceName]string) (names []corev1.ResourceName) {
+	for _, name := range slices.Sorted(maps.Keys(queries)) {
+		if queries[name] != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// askAll asks queries and hands on the series of each. take says whether it can tell whose a series is.
+// It returns the resources of which somebody has a figure; a reading, if there is one, counts the series.
+func (p *Prometheus) askAll(
+	ctx context.Context, reading *Reading, at string, queries map[corev1.ResourceName]string, change func(string) string,
+	take func(corev1.ResourceName, *model.Sample) bool,
+) (answered map[corev1.ResourceName]bool, err error) {
+	answered = map[corev1.ResourceName]bool{}
+	for _, name := range asked(queries) {
+		path := fmt.Sprintf("load.prometheus.%s[%s]", at, name)
+		series, err := p.ask(ctx, path, change(p.filled(queries[name])))
+		if err != nil {
+			return nil, err
+		}
+		known := 0
+		for _, sample := range series {
+			if take(name, sample) {
+				known++
+			}
+		}
+		answered[name] = known > 0
+		if reading != nil {
+			reading.Series[path] = known
+		}
+	}
+	return answered, nil
 }
 
 // press asks how much processes of nodes have to wait. A node of which there is no answer is under no pressure.
-func (p *Prometheus) press(ctx context.Context, nodes map[string]NodeReading) error {
-	for _, name := range slices.Sorted(maps.Keys(p.config.Node.Pressure)) {
-		query := p.config.Node.Pressure[name]
-		if query == "" {
-			continue
-		}
-		series, err := p.ask(ctx, fmt.Sprintf("load.prometheus.node.pressure[%s]", name), p.filled(query))
-		if err != nil {
-			return err
-		}
-		for _, sample := range series {
+func (p *Prometheus) press(ctx context.Context, reading *Reading) error {
+	_, err := p.askAll(ctx, reading, "node.pressure", p.config.Node.Pressure, unchanged,
+		func(name corev1.ResourceName, sample *model.Sample) bool {
 			found := p.pattern.FindStringSubmatch(string(sample.Metric[model.LabelName(p.config.Node.Label)]))
-			value := 100 * float64(sample.Value)
-			if found == nil || !(value > 0) { // not a number neither
-				continue
+			if found == nil {
+				return false
 			}
-			if node, measured := nodes[found[1]]; measured {
+			node, measured := reading.Nodes[found[1]]
+			if value := float64(sample.Value); absurd(value) != "" {
+				reading.Refused = append(reading.Refused, Refusal{
+					Of: found[1], Resource: name + " pressure", Value: sample.Value.String(), Reason: absurd(value),
+				})
+			} else if measured {
+				value *= 100
 				if name == corev1.ResourceCPU {
 					node.Pressure.CPU = max(node.Pressure.CPU, min(value, 100))
 				} else {
 					node.Pressure.Memory = max(node.Pressure.Memory, min(value, 100))
 				}
-				nodes[found[1]] = node
+				reading.Nodes[found[1]] = node
 			}
-		}
-	}
-	return nil
+			return true
+		})
+	return err
 }
 
-func (p *Prometheus) pods(ctx context.Context) (map[types.NamespacedName]corev1.ResourceList, error) {
-	used := map[types.NamespacedName]corev1.ResourceList{}
-	for _, name := range slices.Sorted(maps.Keys(p.config.Pod.Queries)) {
-		query := p.config.Pod.Queries[name]
-		if query == "" {
-			continue
-		}
-		path := fmt.Sprintf("load.prometheus.pod.queries[%s]", name)
-		series, err := p.ask(ctx, path, p.filled(query))
-		if err != nil {
-			return nil, err
-		}
-		for _, sample := range series {
+// pods asks the queries of pods. Those that not all of them answer for that have answers, as of a pod that
+// has just come, are left out, and so are those of which an answer is absurd, which is noted.
+func (p *Prometheus) pods(ctx context.Context, reading *Reading) error {
+	entered := newFigures[types.NamespacedName]()
+	answered, err := p.askAll(ctx, reading, "pod.queries", p.config.Pod.Queries, unchanged,
+		func(name corev1.ResourceName, sample *model.Sample) bool {
 			pod := types.NamespacedName{
 				Namespace: string(sample.Metric[model.LabelName(p.config.Pod.NamespaceLabel)]),
 				Name:      string(sample.Metric[model.LabelName(p.config.Pod.NameLabel)]),
 			}
-			if err := enter(used, pod, name, float64(sample.Value)); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
+			if pod.Namespace == "" || pod.Name == "" {
+				return false
 			}
-		}
+			entered.enter(pod, name, float64(sample.Value))
+			return true
+		})
+	if err != nil {
+		return err
 	}
-	return used, nil
+	maps.DeleteFunc(answered, func(_ corev1.ResourceName, somebody bool) bool { return !somebody })
+	entered.complete(slices.Sorted(maps.Keys(answered)), answered)
+	for _, figure := range entered.refused {
+		reading.Refused = append(reading.Refused, Refusal{figure.of.String(), true, figure.resource, figure.value, figure.reason})
+	}
+	for name, amounts := range entered.used {
+		reading.Pods[name] = cluster.ResourcesOf(amounts)
+	}
+	return nil
 }
 
-// aggregate asks for all statistics over all durations, by subqueries.
-func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading) error {
+// aggregate asks for all statistics over some durations, by subqueries.
+func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading, durations []time.Duration) error {
 	step := model.Duration(p.config.Interval.Duration)
-	for _, d := range aggregateDurations() {
+	for _, d := range durations {
 		over := func(function string) func(string) string {
 			return func(query string) string {
 				return fmt.Sprintf("%s(%s)[%s:%s])", function, query, model.Duration(d), step)
@@ -178,7 +211,7 @@ func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading
 			statistics[percentile.name] = over(fmt.Sprintf("quantile_over_time(%g, ", float64(percentile.percent)/100))
 		}
 		for _, statistic := range slices.Sorted(maps.Keys(statistics)) {
-			used, _, err := p.nodes(ctx, statistics[statistic])
+			used, _, err := p.nodes(ctx, nil, statistics[statistic])
 			if err != nil {
 				return err
 			}
@@ -212,23 +245,4 @@ func (p *Prometheus) ask(ctx context.Context, path, query string) (model.Vector,
 	default:
 		return nil, fmt.Errorf("%s: the answer is a %s, and not one value for each series", path, value.Type())
 	}
-}
-
-// enter enters what somebody uses of a resource: cores of cpu, and of all else whole units. What
-// is no number is not known; what is less than nothing is nothing.
-func enter[Key comparable](used map[Key]corev1.ResourceList, of Key, name corev1.ResourceName, value float64) error {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return nil
-	}
-	amounts := used[of]
-	if amounts == nil {
-		amounts = corev1.ResourceList{}
-		used[of] = amounts
-	}
-	if _, twice := amounts[name]; twice {
-		return fmt.Errorf("there are several series of %v: sum them, or select one", of)
-	}
-	const milli, most = 1000, math.MaxInt64 / 1000 // of a whole number that is not rounded
-	amounts[name] = *resource.NewMilliQuantity(int64(math.Ceil(min(max(0, value), most)*milli)), resource.DecimalSI)
-	return nil
 }

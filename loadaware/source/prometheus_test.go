@@ -72,7 +72,7 @@ func readPrometheus(t *testing.T, q *queried, change func(*config.LoadPrometheus
 	}
 	reader, err := NewPrometheus(cfg)
 	must(t, err)
-	return reader.Read(t.Context())
+	return reader.Read(t.Context(), usualDurations())
 }
 
 func list(series ...string) string { return strings.Join(series, ",") }
@@ -80,23 +80,84 @@ func list(series ...string) string { return strings.Join(series, ",") }
 func TestPrometheus(t *testing.T) {
 	got, err := readPrometheus(t, &queried{answers: map[string]string{
 		"nodecpu[2m]": list(
-			series("1.2341", "instance", "n:9100"), series("NaN", "instance", "nan"), series("1", "instance", "cpu-only"),
-			series("1", "job", "node"), series("-0.5", "instance", "negative"),
+			series("1.2341", "instance", "n:9100"), series("0", "instance", "idle"), series("1", "instance", "cpu-only"), series("1", "job", "node"),
 		),
-		"nodememory": list(series("1024.5", "instance", "n:9100"), series("1", "instance", "nan"), series("0", "instance", "negative")),
-		"podcpu":     list(series("0.25", "namespace", "default", "pod", "p")),
+		"nodememory": list(series("1024.5", "instance", "n:9100"), series("0", "instance", "idle")),
+		"podcpu":     list(series("0.25", "namespace", "default", "pod", "p"), series("1", "pod", "of-no-namespace")),
 	}}, nil)
 	must(t, err)
 	at := time.Unix(1700000000, 0)
 	want := &Reading{
 		Nodes: map[string]NodeReading{ // those of which all is known
-			"n":        {At: at, Window: 2 * time.Minute, Used: cluster.Resources{MilliCPU: 1235, Memory: 1025}},
-			"negative": {At: at, Window: 2 * time.Minute},
+			"n":    {At: at, Window: 2 * time.Minute, Used: cluster.Resources{MilliCPU: 1235, Memory: 1025}},
+			"idle": {At: at, Window: 2 * time.Minute},
 		},
-		Pods: map[types.NamespacedName]cluster.Resources{{Namespace: "default", Name: "p"}: {MilliCPU: 250}},
+		Pods:    map[types.NamespacedName]cluster.Resources{{Namespace: "default", Name: "p"}: {MilliCPU: 250}},
+		Refused: []Refusal{{Of: "cpu-only", Resource: "memory", Reason: Missing}},
+		Series: map[string]int{
+			"load.prometheus.node.queries[cpu]": 3, "load.prometheus.node.queries[memory]": 2, "load.prometheus.pod.queries[cpu]": 1,
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-) got (+):\n%s", diff)
+	}
+}
+
+// TestWhatPrometheusCannotMeanIsNotMeasured has a node n whose CPU is absurd in some way, and others that are read all the same.
+func TestWhatPrometheusCannotMeanIsNotMeasured(t *testing.T) {
+	n := func(values ...string) (all []string) {
+		for i, value := range values {
+			all = append(all, series(value, "instance", fmt.Sprintf("n:%d", 9100+i)))
+		}
+		return append(all, series("2", "instance", "m"))
+	}
+	for _, test := range []struct {
+		name    string
+		cpu     []string
+		refused Refusal
+	}{
+		{"less than nothing", n("-0.5"), Refusal{Value: "-0.5", Reason: BelowZero}},
+		{"not a number", n("NaN"), Refusal{Value: "NaN", Reason: NotANumber}},
+		{"infinite", n("+Inf"), Refusal{Value: "+Inf", Reason: Infinite}},
+		{"less than that", n("-Inf"), Refusal{Value: "-Inf", Reason: BelowZero}},
+		{"more than there are numbers for", n("1e300"), Refusal{Value: "1e+300", Reason: Infinite}},
+		{"not there", n(), Refusal{Reason: Missing}},
+		{"there twice", n("1", "3"), Refusal{Value: "3", Reason: SeveralSeries}},
+		{"there twice, and absurd", n("1", "NaN", "4"), Refusal{Value: "NaN", Reason: SeveralSeries}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := readPrometheus(t, &queried{answers: map[string]string{
+				"nodecpu[2m]": list(test.cpu...), "nodememory": list(series("7", "instance", "n"), series("8", "instance", "m")),
+			}}, nil)
+			must(t, err)
+			test.refused.Of, test.refused.Resource = "n", "cpu"
+			if diff := cmp.Diff([]Refusal{test.refused}, got.Refused); diff != "" {
+				t.Errorf("refused, want (-) got (+):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{"m"}, slices.Sorted(maps.Keys(got.Nodes))); diff != "" {
+				t.Errorf("measured nodes, want (-) got (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPodsOfWhichAFigureIsAbsurdOrMissingAreNotMeasured has one that is read, and one that has only just come.
+func TestPodsOfWhichAFigureIsAbsurdOrMissingAreNotMeasured(t *testing.T) {
+	of := func(name, value string) string { return series(value, "namespace", "d", "pod", name) }
+	got, err := readPrometheus(t, &queried{answers: map[string]string{
+		"podcpu": list(of("twice", "1"), of("twice", "1"), of("negative", "-1"), of("right", "1")),
+		"podmem": list(of("twice", "1"), of("negative", "1"), of("right", "1"), of("new", "1")),
+	}}, func(cfg *config.LoadPrometheus) { cfg.Pod.Queries["memory"] = "podmem" })
+	must(t, err)
+	want := map[types.NamespacedName]cluster.Resources{{Namespace: "d", Name: "right"}: {MilliCPU: 1000, Memory: 1}}
+	if diff := cmp.Diff(want, got.Pods); diff != "" {
+		t.Errorf("pods, want (-) got (+):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Refusal{
+		{Of: "d/twice", Pod: true, Resource: "cpu", Value: "1", Reason: SeveralSeries},
+		{Of: "d/negative", Pod: true, Resource: "cpu", Value: "-1", Reason: BelowZero},
+	}, got.Refused); diff != "" {
+		t.Errorf("refused, want (-) got (+):\n%s", diff)
 	}
 }
 
@@ -160,22 +221,6 @@ func TestPrometheusNamesTheQueryThatWentWrong(t *testing.T) {
 			"load.prometheus.pod.queries[memory]: bad_data: 1:1: parse error",
 		},
 		{
-			"several series of a node",
-			queried{
-				answers: map[string]string{"nodecpu[2m]": list(series("1", "instance", "n", "cpu", "0"), series("1", "instance", "n", "cpu", "1"))},
-			},
-			nil,
-			"load.prometheus.node.queries[cpu]: there are several series of n: sum them, or select one",
-		},
-		{
-			"several series of a pod",
-			queried{
-				answers: map[string]string{"podcpu": list(series("1", "pod", "p", "namespace", "a"), series("1", "pod", "p", "namespace", "a"))},
-			},
-			nil,
-			"load.prometheus.pod.queries[cpu]: there are several series of a/p: sum them, or select one",
-		},
-		{
 			"no vector",
 			queried{kind: "matrix"},
 			nil,
@@ -214,6 +259,7 @@ func TestPressureIsAskedOfPrometheus(t *testing.T) {
 		"nodememory":  list(series("1", "instance", "n:9100"), series("1", "instance", "m:9100")),
 		"stalled[2m]": list(
 			series("0.25", "instance", "n:9100"), series("0.3", "instance", "n:9101"), series("NaN", "instance", "m:9100"),
+			series("+Inf", "instance", "m:9100"),
 			series("0.5", "instance", "unknown"), series("0.5", "job", "node"),
 		),
 		"memorystalled": series("7", "instance", "n"),
@@ -224,6 +270,12 @@ func TestPressureIsAskedOfPrometheus(t *testing.T) {
 	must(t, err)
 	if n, m := got.Nodes["n"].Pressure, got.Nodes["m"].Pressure; n != (cluster.Pressure{CPU: 30, Memory: 100}) || m != (cluster.Pressure{}) {
 		t.Errorf("pressure on n %+v, on m %+v", n, m)
+	}
+	if diff := cmp.Diff([]Refusal{
+		{Of: "m", Resource: "cpu pressure", Value: "NaN", Reason: NotANumber},
+		{Of: "m", Resource: "cpu pressure", Value: "+Inf", Reason: Infinite},
+	}, got.Refused); diff != "" {
+		t.Errorf("refused, want (-) got (+):\n%s", diff)
 	}
 	_, err = readPrometheus(t, &queried{answers: answers}, func(cfg *config.LoadPrometheus) {
 		cfg.Node.Pressure = map[corev1.ResourceName]string{"memory": "bad"}

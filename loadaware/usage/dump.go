@@ -7,9 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/loadaware/source"
 )
 
 // Load is [cluster.Cluster.Load] of dumps in which NodeMetrics count as well. A dump is looked at
@@ -18,7 +20,7 @@ import (
 func Load(c *cluster.Cluster, log *slog.Logger, paths []string, stdin io.Reader) (*cluster.Loaded, error) {
 	latest := &reports{byNode: map[string]*cluster.Usage{}}
 	store := nodemetric.NewStore()
-	store.ReportTo(latest, log)
+	store.ReportTo(latest, log, source.NewRefusals(log, nil, string(config.LoadSourceNodeMetric)))
 	loaded, err := c.Load(paths, stdin, cluster.CustomKind{
 		Kind:    schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind},
 		Handler: store.Handler(func(error) {}), Resource: v1alpha1.NodeMetrics(),

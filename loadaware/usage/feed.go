@@ -37,7 +37,8 @@ type Options struct {
 	Expirations []time.Duration
 	// RESTConfig is the way to the API server.
 	RESTConfig *rest.Config
-	// NodeMetrics are the NodeMetric objects of the cluster. They are read where the source is NodeMetric.
+	// NodeMetrics are the NodeMetric objects of the cluster. They are read where the source is NodeMetric; any
+	// other source has the statistics that they ask for.
 	NodeMetrics *nodemetric.Store
 	// Events and what they are about: none are written when nil.
 	Events events.EventRecorder
@@ -71,7 +72,7 @@ func New(o Options) (*Feed, error) {
 	case config.LoadSourceNone: // as above
 	case config.LoadSourceNodeMetric:
 		f.NodeMetrics = true
-		o.NodeMetrics.ReportTo(f.Keeper, o.Logger)
+		o.NodeMetrics.ReportTo(f.Keeper, o.Logger, f.Health.Refusals)
 	case config.LoadSourceMetrics:
 		client, err := metricsv1beta1.NewForConfig(cluster.ClientConfig(o.RESTConfig))
 		if err != nil {
@@ -93,7 +94,7 @@ func New(o Options) (*Feed, error) {
 func (f *Feed) poll(o Options, reader source.Reader, interval, timeout time.Duration) {
 	f.poller = source.NewPoller(source.PollerOptions{
 		Clock: o.Clock, Cluster: o.Cluster, Reader: reader, Health: f.Health, Interval: interval, Timeout: timeout,
-		Priority: loadaware.PriorityClass, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
+		Priority: loadaware.PriorityClass, Durations: o.NodeMetrics.Durations, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
 	})
 }
 

@@ -51,7 +51,7 @@ func nodeMetric(node, at, cpu string) string {
 	return `apiVersion: slo.koordinator.sh/v1alpha1
 kind: NodeMetric
 metadata: {name: ` + node + `}
-status: {updateTime: "2026-01-01T` + at + `Z", nodeMetric: {nodeUsage: {resources: {cpu: "` + cpu + `"}}}}
+status: {updateTime: "2026-01-01T` + at + `Z", nodeMetric: {nodeUsage: {resources: {cpu: "` + cpu + `", memory: "1"}}}}
 `
 }
 

@@ -63,7 +63,7 @@ func TestPlansForADumpGoByItsNodeMetrics(t *testing.T) {
 apiVersion: slo.koordinator.sh/v1alpha1
 kind: NodeMetric
 metadata: {name: n2}
-status: {updateTime: "2020-01-01T00:00:00Z", nodeMetric: {nodeUsage: {resources: {cpu: "` + cpu + `"}}}}
+status: {updateTime: "2020-01-01T00:00:00Z", nodeMetric: {nodeUsage: {resources: {cpu: "` + cpu + `", memory: "1"}}}}
 `
 	}
 	for name, test := range map[string]struct {

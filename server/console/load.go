@@ -207,6 +207,9 @@ func (n *loadNode) print(t *inspect.Table, profile string) {
 	row("estimate of the score", n.ScoredBy.Estimate, n.shares(n.ScoredBy.Estimate))
 	t.Row("score", n.Score)
 	t.Row("against", cmp.Or(n.Reason, "-"))
+	for _, namespace := range n.Bounded {
+		t.Row("bounded", "estimates of namespace "+namespace+" beyond its requests count in part for other namespaces")
+	}
 	for _, ignored := range n.Ignored {
 		t.Row("ignored", ignored)
 	}

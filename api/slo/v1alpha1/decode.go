@@ -132,6 +132,7 @@ func (d *decoder) aggregated(path *field.Path, value any) (all []AggregatedUsage
 	return all
 }
 
+// resourceMap reads amounts. One below zero is for others to refuse: the rest of the object may be right.
 func (d *decoder) resourceMap(path *field.Path, value any) (amounts ResourceMap) {
 	whole := d.Mapping(path, value)
 	path = path.Child("resources")
@@ -140,7 +141,7 @@ func (d *decoder) resourceMap(path *field.Path, value any) (amounts ResourceMap)
 		if amounts.Resources == nil {
 			amounts.Resources = make(corev1.ResourceList, len(values))
 		}
-		amounts.Resources[corev1.ResourceName(name)] = d.Quantity(path.Key(fields.Brief(name)), values[name])
+		amounts.Resources[corev1.ResourceName(name)] = d.Signed(path.Key(fields.Brief(name)), values[name])
 	}
 	return amounts
 }

@@ -123,9 +123,9 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 		{"a time that is none", head + "status: {updateTime: noon}", []string{
 			`status.updateTime: Invalid value: "noon": must be a time such as 2006-01-02T15:04:05Z`,
 		}},
-		{"amounts", head + "status: {nodeMetric: {nodeUsage: {resources: {cpu: much, memory: -1}}, systemUsage: {resources: 1}}}", []string{
-			`status.nodeMetric.nodeUsage.resources[cpu]: Invalid value: "much": must be a quantity of at least 0, such as 500m or 2Gi`,
-			`status.nodeMetric.nodeUsage.resources[memory]: Invalid value: -1: must be a quantity of at least 0, such as 500m or 2Gi`,
+		{"amounts", head + "status: {nodeMetric: {nodeUsage: {resources: {cpu: much, memory: NaN}}, systemUsage: {resources: 1}}}", []string{
+			`status.nodeMetric.nodeUsage.resources[cpu]: Invalid value: "much": must be a quantity, such as 500m or 2Gi`,
+			`status.nodeMetric.nodeUsage.resources[memory]: Invalid value: "NaN": must be a quantity, such as 500m or 2Gi`,
 			`status.nodeMetric.systemUsage.resources: Invalid value: 1: must be a mapping`,
 		}},
 		{
@@ -133,7 +133,7 @@ func TestDecodeNamesEachFieldAndItsValue(t *testing.T) {
 			head + "status: {nodeMetric: {aggregatedNodeUsages: [{duration: -5m, usage: {avg: {resources: {cpu: true}}}}]}}",
 			[]string{
 				`status.nodeMetric.aggregatedNodeUsages[0].duration: Invalid value: "-5m0s": must be a duration of at least 0, such as 5m`,
-				`status.nodeMetric.aggregatedNodeUsages[0].usage[avg].resources[cpu]: Invalid value: true: must be a quantity of at least 0, such as ` +
+				`status.nodeMetric.aggregatedNodeUsages[0].usage[avg].resources[cpu]: Invalid value: true: must be a quantity, such as ` +
 					`500m or 2Gi`,
 			},
 		},

@@ -24,6 +24,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/muster"
@@ -107,6 +108,8 @@ func (g *ground) startMuster(ctx context.Context) (err error) {
 	g.muster, err = muster.Start(ctx, muster.Options{
 		ControlPlane: g.cp, Binary: g.binary, Kubeconfig: g.account.kubeconfig,
 		Selection: muster.Extender, Beside: map[string]muster.Selection{byHand: muster.Scheduler},
+		// Nodes without a NodeMetric, as most attacks have them, take pods whatever is on them.
+		Profile: map[string]any{"plugins": map[string]any{"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}}}},
 		Config: map[string]any{
 			"serving":  map[string]any{"maxInFlightBytes": maxInFlight, "maxConnections": maxConnections},
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
@@ -162,6 +165,9 @@ func (g *ground) clear(ctx context.Context) error {
 				return fmt.Errorf("delete the PodGroups of %s: %w", namespace, err)
 			}
 		}
+	}
+	if err := g.dynamic.Resource(slov1alpha1.NodeMetrics()).DeleteCollection(ctx, now, all); err != nil {
+		return fmt.Errorf("delete the NodeMetrics: %w", err)
 	}
 	if err := g.client.CoreV1().Nodes().DeleteCollection(ctx, now, all); err != nil {
 		return fmt.Errorf("delete the nodes: %w", err)

@@ -289,6 +289,9 @@ func (r *run) heat(pod *corev1.Pod) int64 {
 	return mild
 }
 
+// cores are of CPU. What has no memory is not believed.
 func cores(milli int64) slov1alpha1.ResourceMap {
-	return slov1alpha1.ResourceMap{Resources: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)}}
+	return slov1alpha1.ResourceMap{Resources: corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("1Mi"),
+	}}
 }
