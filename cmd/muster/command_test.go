@@ -46,6 +46,12 @@ func TestCommands(t *testing.T) {
 		{golden: "config-convert", args: "config convert -f testdata/old.yaml"},
 		{golden: "config-convert-of-today", args: "config convert -f testdata/offload.yaml"},
 		{golden: "config-convert-no-file", args: "config convert"},
+		{golden: "config-convert-coscheduling", args: "config convert -f testdata/coscheduling.yaml"},
+		{
+			golden: "config-convert-no-version",
+			args:   "config convert -f -",
+			stdin:  "apiVersion: kubescheduler.config.k8s.io/v1beta4\nkind: KubeSchedulerConfiguration\n",
+		},
 		{
 			golden: "config-convert-bad",
 			args:   "config convert -f -",

@@ -31,13 +31,26 @@ Of config.muster.dev/v1alpha1, everything about scheduling goes into one profile
                                          priorities did, with their arguments, and no
                                          others; what muster cannot do is an error
 
-Of kubescheduler.config.k8s.io/v1, the profiles are taken: their names, the plugins
-that muster has as well, at filter, score and multiPoint, and the arguments of these.
-All else stays with kube-scheduler. A Policy of kube-scheduler (apiVersion v1) is
-taken as algorithmSource.policy is.
+Of kubescheduler.config.k8s.io, v1alpha1 to v1, the profiles are taken: their names,
+the plugins that muster has as well, at filter, score and multiPoint, their weights,
+and the arguments of these:
 
-Both files mean the same to muster. Comments are lost. Warnings say what was left
-out, on standard error. With an error nothing is written and the exit status is 1.`,
+  plugins that are gone                  their successors of today, as far as there are:
+                                         NodeResourcesMostAllocated is NodeResourcesFit
+                                         with scoringStrategy MostAllocated
+  weights by default before v1beta3      are written, as the default is another one today
+  Coscheduling, at every point           muster takes its place; its arguments become
+                                         options of gangs
+
+All else stays with kube-scheduler: a warning names each plugin, at every extension
+point, and each argument. Profiles that sort the queue in different ways are an error,
+as with kube-scheduler. A Policy of kube-scheduler (apiVersion v1) is taken as
+algorithmSource.policy is.
+
+A file of muster's means the same afterwards. One of kube-scheduler's does so for what
+filters and scores, and for gangs, where no warning says otherwise; a score that muster
+cannot give is an error. Warnings are on standard error. Comments are lost. With an
+error nothing is written and the exit status is 1.`,
 		Example: `  # See what becomes of a file.
   muster config convert -f old.yaml
 

@@ -4,6 +4,7 @@ package document
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -62,7 +63,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 		converted, warnings, err = v1alpha1.Convert(data)
 	case claimed.Kind == v1alpha1.PolicyKind:
 		converted, warnings, err = v1alpha1.ConvertPolicy(data)
-	case claimed.Kind == kubescheduler.Kind:
+	case claimed.Kind == kubescheduler.Kind || strings.HasPrefix(claimed.APIVersion, kubescheduler.Group+"/"):
 		converted, warnings, err = kubescheduler.Convert(data)
 	default:
 		c, err := v1alpha2.Decode(data)

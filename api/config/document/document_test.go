@@ -87,6 +87,16 @@ func TestDocumentsOfKubeSchedulerAreConverted(t *testing.T) {
 			"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: batch}]\n",
 			want + "- schedulerName: batch\n",
 		},
+		"a policy without priorities, which had other weights": {
+			`{"apiVersion": "v1", "kind": "Policy"}`,
+			want + "- plugins:\n    score:\n      enabled:\n      - name: InterPodAffinity\n        weight: 1\n      - name: NodeAffinity\n" +
+				"        weight: 1\n      - name: TaintToleration\n        weight: 1\n  schedulerName: default-scheduler\n",
+		},
+		"a policy without priorities, and with predicates": {
+			`{"apiVersion": "v1", "kind": "Policy", "predicates": [], "priorities": null}`,
+			want + "- plugins:\n    filter:\n      disabled:\n      - name: '*'\n      enabled:\n      - name: NodeUnschedulable\n" +
+				"      - name: TaintToleration\n    score:\n      enabled:\n      - name: InterPodAffinity\n        weight: 1\n",
+		},
 		"a policy": {
 			`{"apiVersion": "v1", "kind": "Policy", "predicates": [{"name": "PodFitsResources"}], "priorities": []}`,
 			want + "- plugins:\n    filter:\n      disabled:\n      - name: '*'\n",
@@ -101,6 +111,10 @@ func TestDocumentsOfKubeSchedulerAreConverted(t *testing.T) {
 				t.Errorf("it is not valid: %v", err)
 			}
 		})
+	}
+	if _, _, err := Convert([]byte("apiVersion: kubescheduler.config.k8s.io/v1\nkind: MusterConfiguration\n")); err == nil ||
+		!strings.Contains(err.Error(), `kind "KubeSchedulerConfiguration"`) {
+		t.Errorf("an error in the kind of kube-scheduler's: %v", err)
 	}
 	if _, _, err := Convert([]byte(`{"apiVersion": "v1", "kind": "Policy", "predicates": [{"name": "NoSuch"}]}`)); err == nil ||
 		!strings.Contains(err.Error(), "algorithmSource.policy.predicates[0].name") {

@@ -3,198 +3,172 @@ package kubescheduler
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/strict"
 	"muster.dev/muster/api/config/v1alpha2"
 )
 
-// What a document must say that it is.
-const (
-	APIVersion = "kubescheduler.config.k8s.io/v1"
-	Kind       = "KubeSchedulerConfiguration"
-)
-
 // Convert returns what a YAML or JSON document means for muster, as a valid document of v1alpha2 in JSON. Warnings
-// name what stays with kube-scheduler. The error is an Aggregate; it names fields of the document that was read, and
-// after "converted: " those of the document that was made of it.
+// name what stays with kube-scheduler and what is not the same. The error is an Aggregate. It names fields of the
+// document that was read, and after "converted: " fields of the result that nobody wrote.
 func Convert(data []byte) (document []byte, warnings []string, err error) {
-	written, err := strict.YAML(data, APIVersion, Kind)
+	written, apiVersion, err := strict.AnyVersion(data, Kind, apiVersions()...)
 	if err != nil {
 		return nil, nil, err
 	}
-	var scheduler schedulerv1.KubeSchedulerConfiguration
-	if errs := strict.Decode(nil, written, &scheduler); len(errs) > 0 {
+	c := conversion{version: versionOf(apiVersion), gangs: map[string]gangsOption{}, places: map[string]*field.Path{}}
+	whole := c.version.shape()
+	if errs := strict.Decode(nil, written, whole); len(errs) > 0 {
 		return nil, nil, errs.ToAggregate()
 	}
-	c := conversion{}
-	c.leaveRest(written)
-	var profiles []any
-	for i := range scheduler.Profiles {
-		profiles = append(profiles, c.profile(field.NewPath("profiles").Index(i), &scheduler.Profiles[i]))
+	from, err := c.version.profilesOf(written)
+	if err != nil {
+		return nil, nil, utilerrors.NewAggregate([]error{err})
 	}
-	c.sameQueue(scheduler.Profiles)
+	c.leaveRest(written)
+	made := c.document(from, whole)
+	c.sameQueue(from)
 	if len(c.errs) > 0 {
 		return nil, nil, c.errs.ToAggregate()
 	}
-	made := map[string]any{"apiVersion": v1alpha2.APIVersion, "kind": v1alpha2.Kind}
-	if len(profiles) > 0 {
-		made["profiles"] = profiles
-	}
 	if document, err = json.Marshal(made); err != nil {
-		return nil, nil, err
+		return nil, nil, utilerrors.NewAggregate([]error{err})
 	}
 	cfg, err := v1alpha2.Decode(document)
 	if err != nil {
-		return nil, nil, utilerrors.NewAggregate([]error{fmt.Errorf("converted: %w", err)})
+		return nil, nil, c.inWrittenPlaces(err)
 	}
-	return document, append(c.warnings, cfg.Warnings()...), nil
+	for _, warning := range cfg.Warnings() {
+		c.warnings = append(c.warnings, c.inWrittenPlace(warning))
+	}
+	return document, c.warnings, nil
 }
 
 // conversion gathers what is said about a document while it is converted.
 type conversion struct {
+	version  *version
+	gangs    map[string]gangsOption
+	places   map[string]*field.Path // by paths of the document that is made
 	warnings []string
 	errs     field.ErrorList
 }
 
-// profile is what a profile means for muster.
-func (c *conversion) profile(path *field.Path, from *schedulerv1.KubeSchedulerProfile) map[string]any {
+// document makes a document of profiles, and of the whole that they are from.
+func (c *conversion) document(from []profile, whole any) map[string]any {
+	var profiles []any
+	for i := range from {
+		profiles = append(profiles, c.profile(field.NewPath("profiles").Index(i), &from[i], whole))
+	}
+	c.spanGangs(len(from))
+	made := map[string]any{"apiVersion": v1alpha2.APIVersion, "kind": v1alpha2.Kind}
+	if len(profiles) > 0 {
+		made["profiles"] = profiles
+	}
+	if len(c.gangs) > 0 {
+		gangs := map[string]string{}
+		for name, option := range c.gangs {
+			gangs[name] = option.value.String()
+		}
+		made["gangs"] = gangs
+	}
+	return made
+}
+
+// profile says in muster's words what a profile means, for a path of the document that is made.
+func (c *conversion) profile(path *field.Path, from *profile, whole any) map[string]any {
+	m := making{
+		conversion: c, from: from, to: path,
+		usual: nodeResourcesLeastAllocated, old: map[string]pluginArgs{}, used: map[string]bool{},
+	}
+	m.leave()
+	m.readArgs()
+	if single, is := whole.(*v1alpha1Shape); is {
+		m.algorithm(single)
+	}
 	to := map[string]any{}
 	if from.SchedulerName != nil {
 		to["schedulerName"] = *from.SchedulerName
+		c.place(path.Child("schedulerName").String(), from.path.Child("schedulerName"))
 	}
-	if from.Plugins != nil {
-		at := path.Child("plugins")
-		multi, plugins := at.Child("multiPoint"), config.Plugins{}
-		c.leaveUnknown(multi, &from.Plugins.MultiPoint)
-		c.leaveUnknown(at.Child("filter"), &from.Plugins.Filter)
-		c.leaveUnknown(at.Child("score"), &from.Plugins.Score)
-		plugins.Filter = merged(&from.Plugins.MultiPoint, &from.Plugins.Filter, func(p config.KnownPlugin) config.Use { return p.Filter })
-		plugins.Score = merged(&from.Plugins.MultiPoint, &from.Plugins.Score, func(p config.KnownPlugin) config.Use { return p.Score })
-		for i := range plugins.Filter.Enabled {
-			plugins.Filter.Enabled[i].Weight = nil // of its score
-		}
-		to["plugins"] = plugins
+	filters, scores := m.filters(), m.scores()
+	m.leaveOldArgs()
+	if from.Plugins != nil || !filters.isEmpty() || !scores.isEmpty() {
+		to["plugins"] = plugins(filters, scores)
 	}
-	if args := c.args(path.Child("pluginConfig"), from.PluginConfig); len(args) > 0 {
+	if args := m.writtenArgs(path.Child("pluginConfig")); len(args) > 0 {
 		to["pluginConfig"] = args
 	}
 	return to
 }
 
-// find returns muster's plugin of a name that kube-scheduler, or Koordinator's scheduler, has.
-func find(name string) (config.KnownPlugin, bool) {
-	if name == config.LoadAwareScheduling {
-		name = config.LoadAware
-	}
-	return config.FindPlugin(name)
+func (c *conversion) warnf(path *field.Path, format string, args ...any) {
+	c.warnings = append(c.warnings, path.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// leaveUnknown warns of plugins that muster has not.
-func (c *conversion) leaveUnknown(path *field.Path, set *schedulerv1.PluginSet) {
-	for i, plugin := range set.Enabled {
-		if _, known := find(plugin.Name); !known {
-			c.warn(path.Child("enabled").Index(i).Child("name"), plugin.Name)
-		}
-	}
+// refuse adds an error about a value.
+func (c *conversion) refuse(path *field.Path, value any, why string) {
+	c.errs = append(c.errs, field.Invalid(path, value, why))
 }
 
-func (c *conversion) warn(path *field.Path, name string) {
-	c.warnings = append(c.warnings, fmt.Sprintf("%s: %s stays with kube-scheduler: muster has no such plugin", path, name))
+// making is a profile of muster's in the making.
+type making struct {
+	*conversion
+
+	from *profile
+	to   *field.Path           // in the document that is made
+	args []pluginArgs          // of plugins that muster has
+	old  map[string]pluginArgs // of plugins that are others today
+	used map[string]bool       // the names in old of plugins that run
+	// usual is the score of requests that runs by default, by its name at the time.
+	usual string
 }
 
-// merged is what a profile says of an extension point: at all points at once, and at this one, which comes first
-// (mergePluginSet and expandMultiPointPlugins of kube-scheduler).
-func merged(all, here *schedulerv1.PluginSet, use func(config.KnownPlugin) config.Use) config.PluginSet {
-	var set config.PluginSet
-	add := func(to *[]config.Plugin, plugin schedulerv1.Plugin, weighted bool) {
-		known, is := find(plugin.Name)
-		everything := plugin.Name == config.AllPlugins && !weighted
-		if !everything && (!is || use(known) == config.Never) ||
-			slices.ContainsFunc(*to, func(p config.Plugin) bool { return p.Name == plugin.Name }) {
-			return
-		}
-		made := config.Plugin{Name: plugin.Name}
-		if weighted && plugin.Weight != nil && *plugin.Weight != 0 {
-			made.Weight = plugin.Weight
-		}
-		*to = append(*to, made)
-	}
-	for _, from := range []*schedulerv1.PluginSet{here, all} {
-		for _, plugin := range from.Disabled {
-			add(&set.Disabled, plugin, false)
+// algorithm reads the fields of v1alpha1 that stand for plugins or their arguments.
+func (m *making) algorithm(single *v1alpha1Shape) {
+	path, source := field.NewPath("algorithmSource"), single.AlgorithmSource
+	if source.Policy != nil {
+		m.policy(path, source)
+	} else if source.Provider != nil {
+		switch *source.Provider {
+		case "", defaultProvider:
+		case clusterAutoscalerProvider:
+			m.usual = nodeResourcesMostAllocated
+		default:
+			m.errs = append(
+				m.errs, field.NotSupported(path.Child("provider"), *source.Provider, []string{defaultProvider, clusterAutoscalerProvider}),
+			)
 		}
 	}
-	for _, plugin := range here.Enabled {
-		add(&set.Enabled, plugin, true)
-	}
-	off := func(name string) bool {
-		return slices.ContainsFunc(here.Disabled, func(p schedulerv1.Plugin) bool { return p.Name == name || p.Name == config.AllPlugins })
-	}
-	for _, plugin := range all.Enabled {
-		if !off(plugin.Name) {
-			add(&set.Enabled, plugin, true)
-		}
-	}
-	return set
-}
-
-// args are the arguments of the plugins that muster has. They are written as kube-scheduler's are.
-func (c *conversion) args(path *field.Path, from []schedulerv1.PluginConfig) []any {
-	var to []any
-	for i, plugin := range from {
-		known, is := find(plugin.Name)
-		if !is || known.NewArgs == nil {
-			c.warn(path.Index(i).Child("name"), plugin.Name)
-			continue
-		}
-		args := map[string]json.RawMessage{}
-		if len(plugin.Args.Raw) > 0 {
-			if err := json.Unmarshal(plugin.Args.Raw, &args); err != nil {
-				c.errs = append(c.errs, field.Invalid(path.Index(i).Child("args"), string(plugin.Args.Raw), "must be an object"))
-				continue
-			}
-		}
-		delete(args, "apiVersion")
-		delete(args, "kind")
-		to = append(to, map[string]any{"name": plugin.Name, "args": args})
-	}
-	return to
-}
-
-// sameQueue refuses profiles that sort the one queue of kube-scheduler in several ways, as kube-scheduler does.
-func (c *conversion) sameQueue(profiles []schedulerv1.KubeSchedulerProfile) {
-	sorts := func(p *schedulerv1.KubeSchedulerProfile) string {
-		if p.Plugins == nil || len(p.Plugins.QueueSort.Enabled) == 0 {
-			return "PrioritySort"
-		}
-		return p.Plugins.QueueSort.Enabled[0].Name
-	}
-	for i := range profiles {
-		if name := sorts(&profiles[i]); name != sorts(&profiles[0]) {
-			c.errs = append(c.errs, field.Invalid(field.NewPath("profiles").Index(i).Child("plugins", "queueSort"), name,
-				"must be the same in all profiles, as there is one queue: the first has "+sorts(&profiles[0])))
-		}
+	if weight := single.HardPodAffinitySymmetricWeight; weight != nil {
+		m.hardPodAffinityWeight(field.NewPath("hardPodAffinitySymmetricWeight"), *weight)
 	}
 }
 
-// leaveRest warns of the fields beside the profiles.
-func (c *conversion) leaveRest(written []byte) {
-	var rest map[string]json.RawMessage
-	if json.Unmarshal(written, &rest) != nil {
-		return // it was read already
-	}
-	for _, name := range []string{"apiVersion", "kind", "profiles"} {
-		delete(rest, name)
-	}
-	if len(rest) > 0 {
-		c.warnings = append(c.warnings, strings.Join(slices.Sorted(maps.Keys(rest)), ", ")+": these stay with kube-scheduler")
+// The names of providers.
+const (
+	defaultProvider           = "DefaultProvider"
+	clusterAutoscalerProvider = "ClusterAutoscalerProvider"
+)
+
+// policy refuses a policy, which is in a document of its own.
+func (m *making) policy(path *field.Path, source algorithmSource) {
+	const instead = "the policy is not in this document: convert the one that holds it (kind Policy) with 'muster config convert -f', " +
+		"and set profiles[0].schedulerName in what that writes"
+	at := path.Child("policy")
+	switch policy := source.Policy; {
+	case source.Provider != nil:
+		m.refuse(path.Child("provider"), *source.Provider, "not together with "+at.String())
+	case policy.File != nil && policy.ConfigMap != nil:
+		m.refuse(at.Child("configMap", "name"), policy.ConfigMap.Name, "not together with "+at.Child("file").String())
+	case policy.File != nil:
+		m.refuse(at.Child("file", "path"), policy.File.Path, instead)
+	case policy.ConfigMap != nil:
+		m.refuse(at.Child("configMap"), strings.Trim(policy.ConfigMap.Namespace+"/"+policy.ConfigMap.Name, "/"), instead)
+	default:
+		m.errs = append(m.errs, field.Required(at, "say in which file or ConfigMap it is"))
 	}
 }

@@ -26,7 +26,8 @@ profiles:
   plugins: {queueSort: {enabled: [{name: PrioritySort}]}}
 - schedulerName: batch
   plugins:
-    multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: ImageLocality}]}
+    queueSort: {enabled: [{name: PrioritySort}]}
+    multiPoint: {enabled: [{name: Mine}], disabled: [{name: ImageLocality}]}
     filter: {disabled: [{name: NodePorts}]}
     score: {enabled: [{name: NodeResourcesFit, weight: 5}]}
   pluginConfig:
@@ -65,7 +66,9 @@ profiles:
 `,
 			warnings: []string{
 				"leaderElection, percentageOfNodesToScore: these stay with kube-scheduler",
-				"profiles[1].plugins.multiPoint.enabled[0].name: Coscheduling stays with kube-scheduler: muster has no such plugin",
+				"profiles[0].plugins.queueSort.enabled[0].name: PrioritySort stays with kube-scheduler: muster goes by the same order",
+				"profiles[1].plugins.multiPoint.enabled[0].name: Mine stays with kube-scheduler: muster has no such plugin",
+				"profiles[1].plugins.queueSort.enabled[0].name: PrioritySort stays with kube-scheduler: muster goes by the same order",
 				"profiles[1].pluginConfig[1].name: DefaultPreemption stays with kube-scheduler: muster has no such plugin",
 			},
 		},
@@ -106,6 +109,8 @@ profiles:
     filter: {enabled: [{name: LoadAwareScheduling}]}
     score: {enabled: [{name: LoadAwareScheduling, weight: 5}]}
   pluginConfig:
+  - name: Reservation
+    args: {}
   - name: LoadAwareScheduling
     args:
       apiVersion: kubescheduler.config.k8s.io/v1
@@ -133,7 +138,8 @@ profiles:
 `,
 			warnings: []string{
 				"profiles[0].plugins.multiPoint.enabled[0].name: Reservation stays with kube-scheduler: muster has no such plugin",
-				"profiles[0].pluginConfig[0].args.estimator: ignored: muster estimates as Koordinator's defaultEstimator does",
+				"profiles[0].pluginConfig[0].name: Reservation stays with kube-scheduler: muster has no such plugin",
+				"profiles[0].pluginConfig[1].args.estimator: ignored: muster estimates as Koordinator's defaultEstimator does",
 			},
 		},
 	} {
@@ -159,10 +165,6 @@ profiles:
 func TestWhatCannotBeConvertedIsNamed(t *testing.T) {
 	for name, test := range map[string]struct{ document, want string }{
 		"a field that is not known": {header + "profile: []\n", `profile: Invalid value: []: unknown field`},
-		"a version of long ago": {
-			"apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\n",
-			`found apiVersion "kubescheduler.config.k8s.io/v1beta2"`,
-		},
 		"two ways to sort one queue": {
 			header + "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: Coscheduling}]}}}]\n",
 			`profiles[1].plugins.queueSort: Invalid value: "Coscheduling": must be the same in all profiles, as there is one queue: ` +
@@ -170,7 +172,7 @@ func TestWhatCannotBeConvertedIsNamed(t *testing.T) {
 		},
 		"arguments that are none": {
 			header + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Most}}}]}]\n",
-			`converted: profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most"`,
+			`profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

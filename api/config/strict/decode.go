@@ -46,10 +46,8 @@ func misfits(path *field.Path, value any, t reflect.Type) field.ErrorList {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	kind := t.Kind()
-	if decodesItself(t) {
-		kind = reflect.Invalid
-	} else if value == nil {
+	kind := writtenAs(t)
+	if value == nil && kind != reflect.Invalid {
 		return nil
 	}
 	switch kind {
@@ -88,6 +86,21 @@ func misfits(path *field.Path, value any, t reflect.Type) field.ErrorList {
 	}
 	return field.ErrorList{field.Invalid(path, value, "must be "+describe(t))}
 }
+
+// writtenAs returns the kind of the values that a type is written as, Invalid when it decodes itself.
+func writtenAs(t reflect.Type) reflect.Kind {
+	switch {
+	case decodesItself(t):
+		return reflect.Invalid
+	case isBytes(t):
+		return reflect.String
+	default:
+		return t.Kind()
+	}
+}
+
+// isBytes reports whether values of a type are written as text in base64.
+func isBytes(t reflect.Type) bool { return t == reflect.TypeFor[[]byte]() }
 
 func structMisfits(path *field.Path, object map[string]any, t reflect.Type) field.ErrorList {
 	known, names := fieldsOf(t)
@@ -129,6 +142,9 @@ func fits(value any, t reflect.Type) bool {
 func describe(t reflect.Type) string {
 	if t == reflect.TypeFor[metav1.Duration]() {
 		return `a duration such as "5s" or "1m30s"`
+	}
+	if isBytes(t) {
+		return "bytes in base64"
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,36 +19,46 @@ import (
 // YAML returns as JSON the one document that data holds, which is to be of an apiVersion and
 // kind. The error is an Aggregate: one error per mistake, with its line where that is known.
 func YAML(data []byte, apiVersion, kind string) ([]byte, error) {
-	if err := checkUTF8(data); err != nil {
-		return nil, utilerrors.NewAggregate([]error{err})
-	}
-	if err := checkOneDocument(data, apiVersion, kind); err != nil {
-		return nil, utilerrors.NewAggregate(syntaxErrors(data, err))
-	}
-	document, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, utilerrors.NewAggregate(syntaxErrors(data, err))
-	}
-	if err := checkKind(document, apiVersion, kind); err != nil {
-		return nil, utilerrors.NewAggregate([]error{err})
-	}
-	return document, nil
+	document, _, err := AnyVersion(data, kind, apiVersion)
+	return document, err
 }
 
-// checkKind says whether the document is of an apiVersion and kind.
-func checkKind(document []byte, apiVersion, kind string) error {
+// AnyVersion is [YAML] of a document that may be of one of several apiVersions, the newest first. It returns the one
+// that was found.
+func AnyVersion(data []byte, kind string, apiVersions ...string) (document []byte, apiVersion string, err error) {
+	if err := checkUTF8(data); err != nil {
+		return nil, "", utilerrors.NewAggregate([]error{err})
+	}
+	if err := checkOneDocument(data, apiVersions[0], kind); err != nil {
+		return nil, "", utilerrors.NewAggregate(syntaxErrors(data, err))
+	}
+	if document, err = yaml.YAMLToJSONStrict(data); err != nil {
+		return nil, "", utilerrors.NewAggregate(syntaxErrors(data, err))
+	}
+	if apiVersion, err = checkKind(document, kind, apiVersions); err != nil {
+		return nil, "", utilerrors.NewAggregate([]error{err})
+	}
+	return document, apiVersion, nil
+}
+
+// checkKind says whether the document is of a kind and one of several apiVersions, and returns that one.
+func checkKind(document []byte, kind string, apiVersions []string) (string, error) {
 	var found struct {
 		APIVersion any `json:"apiVersion"`
 		Kind       any `json:"kind"`
 	}
 	if err := json.Unmarshal(document, &found); err != nil {
-		return errors.New("not a configuration: the document must be a mapping that begins with apiVersion and kind")
+		return "", errors.New("not a configuration: the document must be a mapping that begins with apiVersion and kind")
 	}
-	if found.APIVersion == apiVersion && found.Kind == kind {
-		return nil
+	if apiVersion, _ := found.APIVersion.(string); found.Kind == kind && slices.Contains(apiVersions, apiVersion) {
+		return apiVersion, nil
 	}
-	return fmt.Errorf("found %s and %s, supported are apiVersion %q and kind %q",
-		describeKind("apiVersion", found.APIVersion), describeKind("kind", found.Kind), apiVersion, kind)
+	var supported []string
+	for _, apiVersion := range apiVersions {
+		supported = append(supported, strconv.Quote(apiVersion))
+	}
+	return "", fmt.Errorf("found %s and %s, supported are apiVersion %s and kind %q",
+		describeKind("apiVersion", found.APIVersion), describeKind("kind", found.Kind), strings.Join(supported, ", "), kind)
 }
 
 func describeKind(key string, value any) string {

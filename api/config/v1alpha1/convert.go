@@ -35,7 +35,8 @@ const (
 	PolicyKind       = "Policy"
 )
 
-// ConvertPolicy is Convert of a document with that policy and nothing else.
+// ConvertPolicy is Convert of a document with that policy and nothing else, which means what it meant to kube-scheduler:
+// without priorities nodes are scored by the weights that the default ones had.
 func ConvertPolicy(data []byte) (document []byte, warnings []string, err error) {
 	written, err := strict.YAML(data, PolicyAPIVersion, PolicyKind)
 	if err != nil {
@@ -53,7 +54,36 @@ func ConvertPolicy(data []byte) (document []byte, warnings []string, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return Convert(around)
+	document, warnings, err = Convert(around)
+	if priorities := policy["priorities"]; err != nil || priorities != nil && string(priorities) != "null" {
+		return document, warnings, err
+	}
+	if document, err = withFormerWeights(document); err != nil {
+		return nil, nil, err
+	}
+	return document, append(warnings, "priorities: the weights are written that the default ones had: "+
+		"InterPodAffinityPriority 1, NodeAffinityPriority 1, TaintTolerationPriority 1"), nil
+}
+
+// withFormerWeights writes the weights into a document without scores that default plugins had as priorities, and that are
+// others today.
+func withFormerWeights(document []byte) ([]byte, error) {
+	var made map[string]any
+	if err := json.Unmarshal(document, &made); err != nil {
+		return nil, err
+	}
+	profile, _ := made["profiles"].([]any)[0].(map[string]any)
+	plugins, given := profile["plugins"].(map[string]any)
+	if !given {
+		plugins = map[string]any{}
+	}
+	var enabled []config.Plugin
+	for _, name := range []string{config.InterPodAffinity, config.NodeAffinity, config.TaintToleration} {
+		enabled = append(enabled, config.Plugin{Name: name, Weight: new(int32(1))})
+	}
+	plugins["score"] = config.PluginSet{Enabled: enabled}
+	profile["plugins"] = plugins
+	return json.Marshal(made)
 }
 
 func convert(data []byte) (document []byte, cfg *config.Configuration, warnings []string, err error) {
