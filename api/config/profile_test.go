@@ -122,10 +122,10 @@ func TestAProfileWithSchedulerScoresKeepsItsOwn(t *testing.T) {
 		{NodeResourcesBalancedAllocation, 1},
 		{LoadAware, 1},
 	}
-	if diff := cmp.Diff(want, p.WithSchedulerScores().ScorePlugins()); diff != "" {
+	if diff := cmp.Diff(want, p.WithSchedulerScores().OwnScores()); diff != "" {
 		t.Errorf("with kube-scheduler's scores (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]ScorePlugin{{LoadAware, 1}}, p.ScorePlugins()); diff != "" {
+	if diff := cmp.Diff([]ScorePlugin{{LoadAware, 1}}, p.OwnScores()); diff != "" {
 		t.Errorf("the profile itself (-want +got):\n%s", diff)
 	}
 }

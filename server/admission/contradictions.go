@@ -31,7 +31,7 @@ func Contradictions(cfg *config.Configuration, document []byte) ([]string, error
 		return nil, err
 	}
 	mirrored := schedulerv1.KubeSchedulerConfiguration{
-		TypeMeta: metav1.TypeMeta{APIVersion: kubescheduler.APIVersion, Kind: kubescheduler.Kind},
+		TypeMeta: metav1.TypeMeta{APIVersion: schedulerv1.SchemeGroupVersion.String(), Kind: kubescheduler.Kind},
 		Profiles: make([]schedulerv1.KubeSchedulerProfile, len(cfg.Profiles)),
 	}
 	for i := range cfg.Profiles {
