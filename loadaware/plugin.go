@@ -176,6 +176,9 @@ type filterCheck struct {
 	who       audience
 }
 
+// Concurrent implements [predicates.Concurrent].
+func (*filterCheck) Concurrent() {}
+
 // Verdict implements [predicates.Check].
 func (c *filterCheck) Verdict(node *cluster.Node) predicates.Verdict {
 	reason := c.of(node).filter[c.who].against(c.namespace, c.adds)

@@ -63,15 +63,17 @@ type scratch struct {
 	anew    []cluster.Aspect // by check; see renew
 	counts  []causes         // by check
 	ratings []int64          // of one score
+	nodes   []*cluster.Node  // see JudgeAll
+	marks   []bool           // by node index
 
 	suppositions []supposition // of a trial
 	supposed     []int32       // by node index; all 0 between two trials
 }
 
 // fresh prepares all plugins for the class, by one of its pods, and forgets what they said of nodes.
-func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
+func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, h helpers) {
 	e.misses++
-	e.judgement = p.Judge(pod, snap)
+	e.judgement = p.judge(pod, snap, h)
 	e.judgement.snap = nil // a class that is asked for no more must not keep it
 	e.against, e.first, e.totals = nil, nil, nil
 	e.grow(snap.IndexEnd())
@@ -80,12 +82,12 @@ func (e *entry) fresh(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) {
 
 // update brings the entry to a snapshot that is not older than its own. The entry is
 // prepared by the pod if it has to be.
-func (e *entry) update(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, s *scratch, now time.Time) {
+func (e *entry) update(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, s *scratch, h helpers, now time.Time) {
 	changes, replayable := snap.Since(e.generation)
 	s.counts = append(s.counts[:0], make([]causes, len(p.predicates))...)
 	e.evaluated = s.counts
 	if e.judgement == nil || !replayable {
-		e.fresh(p, pod, snap)
+		e.fresh(p, pod, snap, h)
 	} else if len(changes) > 0 {
 		e.grow(snap.IndexEnd())
 		s.gather(changes, snap.IndexEnd())
@@ -193,15 +195,17 @@ func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
 }
 
 // complete judges the nodes that are unjudged.
-func (e *entry) complete(snap *cluster.Snapshot) {
+func (e *entry) complete(snap *cluster.Snapshot, h helpers) {
 	if !e.partial {
 		return
 	}
+	var nodes []*cluster.Node
 	for node := range snap.Nodes() {
 		if e.first[node.Index] == unjudged {
-			e.judge(node)
+			nodes = append(nodes, node)
 		}
 	}
+	e.judgeAll(nodes, h)
 	e.partial = false
 }
 

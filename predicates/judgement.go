@@ -21,17 +21,26 @@ type Judgement struct {
 
 // Judge prepares all plugins for a pod.
 func (p *Profile) Judge(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
+	return p.judge(pod, snap, nil)
+}
+
+// judge is Judge with helpers: each plugin is prepared by one goroutine.
+func (p *Profile) judge(pod *cluster.Pod, snap *cluster.Snapshot, h helpers) *Judgement {
 	j := &Judgement{
 		profile: p, pod: pod, snap: snap,
 		checks: make([]Check, len(p.predicates)), ratings: make([]Rating, len(p.scores)),
 	}
+	if snap.NodeCount() < leastTogether {
+		h = nil
+	}
 	all := indexesOf(snap)
-	for i := range p.predicates {
-		j.prepareCheck(i, snap, all)
-	}
-	for i := range p.scores {
-		j.prepareRating(i, snap, all)
-	}
+	h.share(len(p.predicates)+len(p.scores), func(i int) {
+		if i < len(p.predicates) {
+			j.prepareCheck(i, snap, all)
+		} else {
+			j.prepareRating(i-len(p.predicates), snap, all)
+		}
+	})
 	return j
 }
 

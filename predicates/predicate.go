@@ -26,7 +26,7 @@ type Predicate interface {
 // [CheckFunc]; one that looks at others as well is [Spanning]. One that read the
 // objects of the cluster may be [Selective] about them.
 //
-// A Check belongs to one goroutine at a time.
+// A Check belongs to one goroutine at a time, unless it is [Concurrent].
 type Check interface {
 	Verdict(node *cluster.Node) Verdict
 }

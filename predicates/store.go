@@ -29,6 +29,7 @@ type VerdictStore struct {
 	clock    clock.PassiveClock
 
 	scratches sync.Pool // of *scratch
+	helpers   helpers
 
 	trials lock.Mutex // held by the one who has trials
 
@@ -44,7 +45,7 @@ type VerdictStore struct {
 func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMetrics, now clock.PassiveClock) *VerdictStore {
 	return &VerdictStore{
 		Profile: p, cluster: c, classes: classes{p.equivalence, p.DependsOn(cluster.AspectSelector), p.plugins},
-		maxBytes: maxBytes, metrics: m, clock: now, trials: lock.New(lock.Plan), mu: lock.New(lock.Store),
+		maxBytes: maxBytes, helpers: newHelpers(), metrics: m, clock: now, trials: lock.New(lock.Plan), mu: lock.New(lock.Store),
 		scratches: sync.Pool{New: func() any { return new(scratch) }},
 		entries:   map[Class]*list.Element{}, recent: list.New(),
 	}

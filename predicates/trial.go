@@ -77,7 +77,7 @@ func (v *View) try() *Trial {
 			v.Close()
 		}
 	}()
-	t.entry.complete(t.snap)
+	t.entry.complete(t.snap, t.store.helpers)
 	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance begins to count anew
 	t.prepare()
 	ready = true
@@ -105,8 +105,8 @@ func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 // Advance moves a trial without suppositions to a snapshot that is not older than its
 // own, so that several trials are about one. The pod is any of the class.
 func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
-	t.entry.update(t.store.Profile, pod, snap, t.scratch, t.store.clock.Now())
-	t.entry.complete(snap)
+	t.entry.update(t.store.Profile, pod, snap, t.scratch, t.store.helpers, t.store.clock.Now())
+	t.entry.complete(snap, t.store.helpers)
 	t.snap = snap
 	t.prepare()
 }

@@ -15,7 +15,8 @@ type View struct {
 	entry     *entry     // nil for a pod without a class
 	judgement *Judgement // the entry's, if there is one
 	scratch   *scratch
-	trial     *Trial // of a class, while the pod is supposed to count nowhere; see ViewWithout
+	trial     *Trial    // of a class, while the pod is supposed to count nowhere; see ViewWithout
+	verdicts  []Verdict // of a pod without a class, by node index, after JudgeAll
 }
 
 // View judges a pod on the present snapshot.
@@ -34,7 +35,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 // ViewAlone is View for a pod of which nothing is to be remembered, whatever its class.
 func (s *VerdictStore) ViewAlone(pod *cluster.Pod) View {
 	snap := s.cluster.Snapshot()
-	return View{Snapshot: snap, store: s, judgement: s.Profile.Judge(pod, snap), scratch: s.scratch()}
+	return View{Snapshot: snap, store: s, judgement: s.Profile.judge(pod, snap, s.helpers), scratch: s.scratch()}
 }
 
 // ViewWithout is View for a pod that counts on a node, by name, which is judged as if it did
@@ -69,7 +70,7 @@ func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
 func (s *VerdictStore) Refresh(pod *cluster.Pod) {
 	view, _ := s.look(s.classes.of(pod), pod)
 	defer view.Close()
-	view.entry.complete(view.Snapshot)
+	view.entry.complete(view.Snapshot, s.helpers)
 }
 
 // look brings what is remembered of a class up to date, and says whether something was.
@@ -86,7 +87,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	missed, started := e.misses, s.clock.Now()
 	// Taken under the entry's lock, so that an entry only ever moves forward.
 	view = View{Snapshot: s.cluster.Snapshot(), store: s, entry: e, scratch: s.scratch()}
-	e.update(s.Profile, pod, view.Snapshot, view.scratch, started)
+	e.update(s.Profile, pod, view.Snapshot, view.scratch, s.helpers, started)
 	e.name(pod)
 	view.judgement = e.judgement
 	result = lookupHit
@@ -110,6 +111,8 @@ func (v *View) Verdict(index int32) Verdict {
 		return v.trial.Verdict(index)
 	case v.entry != nil:
 		return v.entry.verdict(index, v.Snapshot)
+	case v.verdicts != nil && v.verdicts[index] != unjudged:
+		return v.verdicts[index]
 	}
 	return v.judgement.Verdict(v.judgement.node(index))
 }

@@ -28,7 +28,9 @@ func (c *call) verdict(view *predicates.View, index int32) predicates.Verdict {
 // judge notes which candidates fit, and where they stand in the request, and in c.rejected those that do not.
 func (c *call) judge(view *predicates.View) {
 	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
-	for i, index := range c.candidates.in(view.Snapshot) {
+	candidates := c.candidates.in(view.Snapshot)
+	view.JudgeAll(candidates)
+	for i, index := range candidates {
 		if verdict := c.verdict(view, index); verdict != predicates.Fits {
 			c.rejected = append(c.rejected, rejection{index, verdict})
 			continue
