@@ -254,7 +254,7 @@ func TestWhatAFormerProcessLeftIsCompletedFirst(t *testing.T) {
 		min   int64
 		first bool
 	}{
-		{"none was bound yet", 0, 2, true},
+		{"none was bound yet, so that nothing was left half done", 0, 2, false},
 		{"one was bound, and minMember was raised then", 1, 4, true},
 		{"none was bound, and minMember was raised then", 0, 4, false},
 	} {
@@ -293,16 +293,21 @@ func TestWhoWritesToAPodGroupDoesNotChooseWhoIsPlannedFirst(t *testing.T) {
 		name    string
 		started bool // it has started before, and all of its pods have failed
 		after   time.Duration
+		fresh   bool // the process has just begun to lead
 	}{
-		{"it says that it was let go just now", false, 0},
-		{"it says that it is let go tomorrow", false, 24 * time.Hour},
-		{"it has started once, and says that it is let go tomorrow", true, 24 * time.Hour},
+		{"it says that it was let go just now", false, 0, false},
+		{"it says that it is let go tomorrow", false, 24 * time.Hour, false},
+		{"it has started once, and says that it is let go tomorrow", true, 24 * time.Hour, false},
+		{"it says so to a process that has just begun to lead", false, 0, true},
+		{"it says to such a process that it is let go in 2099", false, 73 * 365 * 24 * time.Hour, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {
 				group := podGroup("writes", 2)
 				p.set(group, podGroup("a-new-one", 2), node("a", "2"))
-				p.after(2 * time.Minute)
+				if !test.fresh {
+					p.after(2 * time.Minute)
+				}
 				if test.started {
 					former := members("writes", 2, "1")
 					p.set(objects(former)...)
@@ -312,7 +317,7 @@ func TestWhoWritesToAPodGroupDoesNotChooseWhoIsPlannedFirst(t *testing.T) {
 					p.finish(corev1.PodFailed, former...)
 					p.after(time.Second)
 				}
-				p.set(recorded(group, record.Record{Members: 2, MinMember: 2, Time: time.Now().Add(test.after)}))
+				p.set(recorded(group, record.Record{Members: 2, MinMember: 2, Time: time.Now().Add(test.after), Until: time.Now().Add(test.after)}))
 				other, writes := members("a-new-one", 2, "1"), members("writes", 4, "1")[2:]
 				for _, pod := range other {
 					pod.Spec.Priority = new(int32(1))

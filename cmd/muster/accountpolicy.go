@@ -21,6 +21,9 @@ role lets it: to change the image of a pod, its labels or the annotations of oth
 take off other gates than its own, or to delete a pod at once. A role knows resources, and
 not fields. The policy is about one user, and looks at nobody else's writes.
 
+A second one is about everybody else: it keeps muster.dev/committed, by which muster records
+on a PodGroup that a gang was let go, from being forged.
+
 With --rescheduler-user there is one for 'muster reschedule', too. If both are one user,
 or a kube-scheduler is as well (--with-scheduler), one policy lets each do what it does.`,
 		Example: `  # For a muster and a rescheduler with accounts of their own.
@@ -45,7 +48,8 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 				Pins:        pins,
 			}
 			policy, binding := admission.AccountPolicy(muster)
-			documents := []any{policy, binding}
+			recordPolicy, recordBinding := admission.RecordPolicy(name+"-records", user)
+			documents := []any{policy, binding, recordPolicy, recordBinding}
 			if rescheduler != "" && rescheduler != user {
 				policy, binding := admission.AccountPolicy(admission.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true})
 				documents = append(documents, policy, binding)

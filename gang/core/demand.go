@@ -37,7 +37,6 @@ func (t *turn) look(g *group) {
 	} else if g.spec == nil || g.spec.From != object.Unstructured {
 		g.asks(t.limits.Asked(object))
 	}
-	g.inherits = t.inherits(t.now)
 	if not := g.unasked(); not != nil {
 		g.waits(not.reason, not.why)
 		return

@@ -10,9 +10,6 @@ import (
 )
 
 func (Ticked) apply(t *turn) {
-	if t.began.IsZero() {
-		t.began = t.now
-	}
 	t.wakeAgain()
 	renew := t.now.Sub(t.renewed) >= t.limits.Renew
 	if renew {

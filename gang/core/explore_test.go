@@ -75,7 +75,7 @@ func (c *code) group(g *group) {
 		c.flag(p.startOf != "", p.startOf == g.of)
 	}
 	c.time(g.short)
-	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.inherits, g.mayEvict, g.weighed == g.looked, g.recording != 0)
+	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.mayEvict, g.weighed == g.looked, g.recording != 0)
 	if g.spec != nil {
 		c.put(g.spec.MinMember)
 		if g.spec.Record != nil {
@@ -150,9 +150,6 @@ func (w *world) code() []byte {
 	}
 	c.flag(w.state.stopped)
 	c.time(w.state.renewed)
-	if w.state.inherits(at(w.now)) {
-		c.time(w.state.began)
-	}
 	c.seenAt(w.state.outranked.generation)
 	for _, left := range w.left {
 		c.put(int(left))

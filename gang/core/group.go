@@ -157,7 +157,6 @@ type starts struct {
 	unsure    sets.Set[types.UID]
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
-	inherits  bool           // the record on the PodGroup may be of a process that led before
 	completed time.Time      // of the last record of which all members were bound
 	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
 	short     time.Time      // since when too few members are bound after a start, zero when that is not so

@@ -146,7 +146,6 @@ func (g *group) besidesVictims() string {
 	return "; if all went that may be evicted: " + g.inTheWay
 }
 
-
 func (t try) noVictims(took time.Duration) {
 	g := t.first()
 	g.sought, g.soughtAgain = t.generation, t.now.Add(max(t.limits.Rest, 10*took))

@@ -3,6 +3,8 @@ package core
 import (
 	"time"
 
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/record"
 )
 
@@ -15,14 +17,26 @@ func (g *group) lastRecord() *record.Record {
 	return g.spec.Record
 }
 
-// leftHalf reports whether a start may have been left half done that counts in the order of groups: one that this
-// process has recorded, or that the PodGroup told of soon after this process began. What a PodGroup says later decides
-// about its own group alone: else who writes to it would choose who is planned first.
-func (g *group) leftHalf() bool { return (g.record != nil || g.inherits) && g.unfinished() != nil }
+// leftHalf reports whether a start may have been left half done that counts in the order of groups, though no member is
+// bound: one that this process has recorded, or one by a former process that has let members go to the places to which it
+// had nominated them. A record alone is anybody's word: else who writes to a PodGroup would choose who is planned first.
+// If nobody is bound or on the way, nothing was left half done.
+func (g *group) leftHalf() bool {
+	return g.unfinished() != nil && (g.record != nil || g.anyUnderWay())
+}
 
-// inherits reports whether records may be of a process that led before this one.
-func (s *State) inherits(now time.Time) bool {
-	return s.began.IsZero() || now.Before(s.began.Add(s.limits.Timeout))
+// anyUnderWay reports whether the gate of a member is off that muster has nominated, where gangs start without calls. Both
+// take rights that who writes pods and PodGroups does not have: to bind, or to write the status of pods.
+func (g *group) anyUnderWay() bool {
+	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead {
+		return false
+	}
+	for _, p := range g.members {
+		if p.stage < bound && !p.gated() && p.pod.Status.NominatedNodeName != "" && p.pod.NominatedBy() == cluster.FieldManager {
+			return true
+		}
+	}
+	return false
 }
 
 // unfinished is the record of a commit that may have been left half done: fewer members

@@ -26,7 +26,6 @@ type State struct {
 
 	lastHold   HoldID
 	lastCommit CommitID
-	began      time.Time // the first tick: this process leads since then
 	renewed    time.Time // assumptions, the last time
 	looksAt    int       // how many nodes the scheduler last asked about for a member that was not nominated
 	stopped    bool      // nobody looks after held calls any more

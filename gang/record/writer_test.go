@@ -39,6 +39,9 @@ func podGroup(version string, minMember int64, change ...func(*unstructured.Unst
 
 func with(r Record) func(*unstructured.Unstructured) {
 	return func(group *unstructured.Unstructured) {
+		if r.PodGroup == "" {
+			r.PodGroup = group.GetUID()
+		}
 		text, err := json.Marshal(r)
 		if err != nil {
 			panic(err)
@@ -193,12 +196,16 @@ func TestTheNextTryIsTimedByTheClock(t *testing.T) {
 }
 
 func TestARecordIsReadBack(t *testing.T) {
-	want := Record{Members: 4, MinMember: 3, Time: lease.Add(time.Minute), Epoch: epoch(2).Epoch}
+	want := Record{Members: 4, MinMember: 3, Time: lease.Add(time.Minute), PodGroup: "u", Epoch: epoch(2).Epoch}
 	if got := Of(podGroup("1", 3, with(want))); got == nil || cmp.Diff(want, *got) != "" {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for name, change := range map[string]func(*unstructured.Unstructured){
-		"none":     func(*unstructured.Unstructured) {},
+		"none":             func(*unstructured.Unstructured) {},
+		"of another group": with(Record{Members: 4, PodGroup: "another"}),
+		"of no group": func(group *unstructured.Unstructured) {
+			group.SetAnnotations(map[string]string{Annotation: `{"members": 4, "minMember": 3}`})
+		},
 		"nonsense": func(group *unstructured.Unstructured) { group.SetAnnotations(map[string]string{Annotation: "yes"}) },
 	} {
 		if got := Of(podGroup("1", 3, change)); got != nil {

@@ -15,6 +15,11 @@ func TestPoliciesAreAboutEveryKindOfGroup(t *testing.T) {
 			ruled = append(ruled, rule.APIGroups...)
 		}
 	}
+	records, _ := RecordPolicy("muster-records", "muster")
+	var kept []string
+	for _, rule := range records.Spec.MatchConstraints.ResourceRules {
+		kept = append(kept, rule.APIGroups...)
+	}
 	_, bindings := ManagedPolicy([]string{"default-scheduler"})
 	var managed []string
 	for _, binding := range bindings {
@@ -28,6 +33,9 @@ func TestPoliciesAreAboutEveryKindOfGroup(t *testing.T) {
 		}
 		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" && !slices.Contains(ruled, apiGroup) {
 			t.Errorf("the account is not bound in what it writes to PodGroups of %s, but of %q", apiGroup, ruled)
+		}
+		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" && !slices.Contains(kept, apiGroup) {
+			t.Errorf("records on PodGroups of %s are not kept from others, but of %q", apiGroup, kept)
 		}
 	}
 }

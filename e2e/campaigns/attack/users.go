@@ -109,17 +109,22 @@ func (g *ground) admitAccount(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var policy admissionregistrationv1.ValidatingAdmissionPolicy
-	var binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
-	first, second, _ := bytes.Cut(printed, []byte("\n---\n"))
-	if err := errors.Join(yaml.UnmarshalStrict(first, &policy), yaml.UnmarshalStrict(second, &binding)); err != nil {
-		return fmt.Errorf("parse what muster account-policy prints: %w", err)
-	}
 	registration := g.client.AdmissionregistrationV1()
-	_, policyErr := registration.ValidatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{})
-	_, bindingErr := registration.ValidatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{})
-	if err := errors.Join(policyErr, bindingErr); err != nil {
-		return fmt.Errorf("create the policy of muster's account: %w", err)
+	for i, document := range bytes.Split(printed, []byte("\n---\n")) { // policies, each with its binding
+		if i%2 == 0 {
+			var policy admissionregistrationv1.ValidatingAdmissionPolicy
+			if err = yaml.UnmarshalStrict(document, &policy); err == nil {
+				_, err = registration.ValidatingAdmissionPolicies().Create(ctx, &policy, metav1.CreateOptions{})
+			}
+		} else {
+			var binding admissionregistrationv1.ValidatingAdmissionPolicyBinding
+			if err = yaml.UnmarshalStrict(document, &binding); err == nil {
+				_, err = registration.ValidatingAdmissionPolicyBindings().Create(ctx, &binding, metav1.CreateOptions{})
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("create what muster account-policy prints, document %d: %w", i, err)
+		}
 	}
 	return g.awaitPolicy(ctx)
 }
