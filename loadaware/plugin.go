@@ -60,6 +60,19 @@ func Expirations(profiles []config.Profile) []time.Duration {
 	return slices.Compact(ages)
 }
 
+// Durations are the times that profiles want statistics over, each once. Sources that keep statistics themselves
+// must have them.
+func Durations(profiles []config.Profile) []time.Duration {
+	var over []time.Duration
+	for i := range profiles {
+		if Runs(&profiles[i]) {
+			over = append(over, profiles[i].LoadAwareSchedulingArgs().AggregatedDurations()...)
+		}
+	}
+	slices.Sort(over)
+	return slices.Compact(over)
+}
+
 func expiration(args *config.LoadAwareSchedulingArgs) time.Duration {
 	return inSeconds(*args.NodeMetricExpirationSeconds)
 }

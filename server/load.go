@@ -36,7 +36,8 @@ func newLoad(b *base, a *api) (*load, error) {
 	var err error
 	l.feed, l.handled, err = app.NewUsage(app.UsageOptions{
 		Logger: b.Logger, Registerer: b.Registry, Cluster: b.cluster, Config: b.Config, RESTConfig: b.RESTConfig,
-		Expirations: loadaware.Expirations(b.Config.Profiles), NodeMetrics: store, Watches: len(l.leading) > 0, Followers: followers,
+		Expirations: loadaware.Expirations(b.Config.Profiles), Durations: loadaware.Durations(b.Config.Profiles),
+		NodeMetrics: store, Watches: len(l.leading) > 0, Followers: followers,
 		Events: l.events, Lease: b.Config.LeaderElection.ResourceName,
 	})
 	if err != nil {
@@ -86,11 +87,12 @@ func (l *load) components(wait func(context.Context) error) []app.Component {
 // newProfiles puts the profiles of the configuration in force.
 func newProfiles(b *base, l *load, r *registration) (*app.Profiles, error) {
 	o := app.ProfileOptions{
-		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config, Put: r.put,
+		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config,
 		Load: loadaware.Options{Logger: b.Logger, Metrics: loadaware.NewMetrics(b.Registry)},
-	}
-	if l.feed.Keeper != nil {
-		o.Expire = l.feed.Keeper.Expire
+		Follow: func(profiles []config.Profile) {
+			l.feed.Follow(profiles)
+			r.follow(profiles)
+		},
 	}
 	profiles, err := app.NewProfiles(o)
 	if err != nil {

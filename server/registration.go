@@ -36,14 +36,13 @@ func newRegistration(log *slog.Logger, registerer prometheus.Registerer) *regist
 	return r
 }
 
-// put takes note of the profiles that are about to be in force.
-func (r *registration) put(profiles []config.Profile) error {
+// follow takes note of the profiles that are put in force.
+func (r *registration) follow(profiles []config.Profile) {
 	of, err := admission.Registration(profiles)
-	if err != nil {
-		return err
+	if err != nil { // arguments that were read from JSON cannot be written
+		r.log.Error("what the profiles ask of kube-scheduler cannot be told", "err", err)
 	}
 	r.wanted.Store(&wanted{registration: of})
-	return nil
 }
 
 // endpoints are the verbs, each at its own path, and all of them below the path that says what kube-scheduler was told.

@@ -44,7 +44,7 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	}
 	registration := newRegistration(o.Logger, o.Registerer)
 	profiles, err := app.NewProfiles(app.ProfileOptions{
-		Registerer: o.Registerer, Cluster: o.Cluster, Config: o.Config, Put: registration.put,
+		Registerer: o.Registerer, Cluster: o.Cluster, Config: o.Config, Follow: registration.follow,
 		Load: loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registerer)},
 	})
 	if err != nil {

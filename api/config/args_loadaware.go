@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,6 +84,19 @@ type LoadAwareSchedulingAggregatedArgs struct {
 	// ScoreAggregatedDuration is the time that it is taken over. Defaults to the longest
 	// that is reported.
 	ScoreAggregatedDuration *metav1.Duration `json:"scoreAggregatedDuration,omitempty"`
+}
+
+// AggregatedDurations are the times that statistics are wanted over, without the longest that is reported.
+func (a *LoadAwareSchedulingArgs) AggregatedDurations() (over []time.Duration) {
+	if a.Aggregated == nil {
+		return nil
+	}
+	for _, d := range []*metav1.Duration{a.Aggregated.UsageAggregatedDuration, a.Aggregated.ScoreAggregatedDuration} {
+		if d != nil && d.Duration > 0 {
+			over = append(over, d.Duration)
+		}
+	}
+	return over
 }
 
 // AggregationType is a statistic of usage over some time.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -34,6 +36,10 @@ const (
 	// LoadSourcePrometheus is a Prometheus server.
 	LoadSourcePrometheus LoadSource = "Prometheus"
 )
+
+// LongestStatistic is the longest time that muster keeps statistics over, where a source has none of its own, or is
+// asked for them.
+const LongestStatistic = 2 * time.Hour
 
 // LoadMetrics says how metrics.k8s.io is read.
 type LoadMetrics struct {
@@ -69,7 +75,7 @@ type LoadPrometheus struct {
 }
 
 // PrometheusPercentiles says where statistics come from: averages and percentiles over
-// 5, 10 and 30 minutes, and over what NodeMetrics ask for.
+// 5, 10 and 30 minutes, and over what profiles and NodeMetrics ask for.
 type PrometheusPercentiles string
 
 const (
@@ -77,7 +83,7 @@ const (
 	// and are over what there is while muster has not run for as long.
 	PercentilesOwn PrometheusPercentiles = "Own"
 	// PercentilesSubqueries asks Prometheus, by avg_over_time and quantile_over_time of the
-	// queries of nodes: 15 more queries for each, and 5 for each other time that a NodeMetric asks for.
+	// queries of nodes: 15 more queries for each, and 5 for each other time that somebody asks for.
 	PercentilesSubqueries PrometheusPercentiles = "Subqueries"
 )
 

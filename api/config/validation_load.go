@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -21,9 +22,31 @@ func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList
 			errs = append(errs, field.Invalid(source, l.Source, "profile "+profiles[i].SchedulerName+" runs LoadAware, which needs a source"))
 		}
 	}
+	errs = append(errs, l.validateStatistics(source, profiles)...)
 	errs = append(errs, validateInterval(path.Child("metrics", "interval"), l.Metrics.Interval)...)
 	errs = append(errs, l.Prometheus.validate(path.Child("prometheus"), l.Source == LoadSourcePrometheus)...)
 	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"), l.Source)...)
+	return errs
+}
+
+// validateStatistics checks that the source can have the statistics that LoadAware goes by.
+func (l NodeLoad) validateStatistics(source *field.Path, profiles []Profile) (errs field.ErrorList) {
+	if l.Source != LoadSourceMetrics && l.Source != LoadSourcePrometheus {
+		return nil
+	}
+	for i := range profiles {
+		if !profiles[i].runs(LoadAware) {
+			continue
+		}
+		for _, d := range profiles[i].LoadAwareSchedulingArgs().AggregatedDurations() {
+			if d > LongestStatistic {
+				errs = append(errs, field.Invalid(source, l.Source, fmt.Sprintf(
+					"LoadAware of profile %s wants a statistic over %s (aggregated), and this source has none over more than %s",
+					profiles[i].SchedulerName, d, LongestStatistic,
+				)))
+			}
+		}
+	}
 	return errs
 }
 

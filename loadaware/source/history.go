@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )
 
@@ -15,7 +16,7 @@ func usualDurations() []time.Duration {
 // Bounds of what is kept of a node, and made of it.
 const (
 	// LongestDuration is the longest time that there are statistics over.
-	LongestDuration = 2 * time.Hour
+	LongestDuration = config.LongestStatistic
 	// mostDurations is how many there are besides the usual ones.
 	mostDurations = 8
 	// mostSamples is how many samples there are of a node. Where more come within the longest time that
@@ -24,10 +25,10 @@ const (
 )
 
 // Durations are those that there are statistics over where some are wanted, ascending: the usual ones, and
-// the shortest of those that are wanted, as far as they are within bounds.
+// the first of those that are wanted, as far as they are within bounds.
 func Durations(wanted []time.Duration) []time.Duration {
 	all, more := usualDurations(), 0
-	for _, d := range slices.Sorted(slices.Values(wanted)) {
+	for _, d := range wanted {
 		if d > 0 && d <= LongestDuration && more < mostDurations && !slices.Contains(all, d) {
 			all, more = append(all, d), more+1
 		}

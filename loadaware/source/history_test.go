@@ -132,7 +132,7 @@ func TestDurationsAreThoseThatAreWantedWithinBounds(t *testing.T) {
 		{"the usual ones when none are", nil, minutes(5, 10, 30)},
 		{"others besides", minutes(120, 15, 5), minutes(5, 10, 15, 30, 120)},
 		{"not over longer than what is remembered, nor over no time", minutes(121, 0, -5), minutes(5, 10, 30)},
-		{"the shortest of many", minutes(9, 8, 7, 6, 4, 3, 2, 1, 45), minutes(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 30)},
+		{"the first of many, each once", minutes(45, 45, 9, 8, 7, 6, 4, 3, 2, 1), minutes(2, 3, 4, 5, 6, 7, 8, 9, 10, 30, 45)},
 	} {
 		if diff := cmp.Diff(test.want, Durations(test.wanted)); diff != "" {
 			t.Errorf("%s, want (-) got (+):\n%s", test.name, diff)

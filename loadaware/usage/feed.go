@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +37,8 @@ type Options struct {
 	// Expirations are the ages of figures that matter to somebody, as of
 	// [loadaware.Expirations]. There may be none.
 	Expirations []time.Duration
+	// Durations are the times that somebody goes by statistics over, as of [loadaware.Durations]. There may be none.
+	Durations []time.Duration
 	// RESTConfig is the way to the API server.
 	RESTConfig *rest.Config
 	// NodeMetrics are the NodeMetric objects of the cluster. They are read where the source is NodeMetric; any
@@ -55,12 +59,14 @@ type Feed struct {
 	// NodeMetrics says that the source is the watch on NodeMetrics.
 	NodeMetrics bool
 
-	poller *source.Poller // nil where nothing is polled
+	poller    *source.Poller // nil where nothing is polled
+	durations atomic.Pointer[[]time.Duration]
 }
 
 // New makes the feed of a valid configuration. It must be run.
 func New(o Options) (*Feed, error) {
 	f := &Feed{}
+	f.durations.Store(&o.Durations)
 	if o.Load.Source == config.LoadSourceNone {
 		return f, nil
 	}
@@ -94,8 +100,20 @@ func New(o Options) (*Feed, error) {
 func (f *Feed) poll(o Options, reader source.Reader, interval, timeout time.Duration) {
 	f.poller = source.NewPoller(source.PollerOptions{
 		Clock: o.Clock, Cluster: o.Cluster, Reader: reader, Health: f.Health, Interval: interval, Timeout: timeout,
-		Priority: loadaware.PriorityClass, Durations: o.NodeMetrics.Durations, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
+		Priority: loadaware.PriorityClass, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
+		Durations: func(node string) []time.Duration {
+			return slices.Concat(*f.durations.Load(), o.NodeMetrics.Durations(node))
+		},
 	})
+}
+
+// Follow has the figures be as profiles want them that are in force from now on.
+func (f *Feed) Follow(profiles []config.Profile) {
+	durations := loadaware.Durations(profiles)
+	f.durations.Store(&durations)
+	if f.Keeper != nil {
+		f.Keeper.Expire(loadaware.Expirations(profiles))
+	}
 }
 
 // Watched is to be told how the watch on NodeMetrics goes.

@@ -152,8 +152,8 @@ func refuses(store *predicates.VerdictStore, pod *cluster.Pod) bool {
 	return true
 }
 
-// TestStatisticsAreOverTheTimesThatTheNodeMetricOfANodeAsksFor has Prometheus be asked, and a NodeMetric that says over what.
-func TestStatisticsAreOverTheTimesThatTheNodeMetricOfANodeAsksFor(t *testing.T) {
+// TestStatisticsAreOverTheTimesThatSomebodyAsksFor has Prometheus be asked, and a NodeMetric and profiles that say over what.
+func TestStatisticsAreOverTheTimesThatSomebodyAsksFor(t *testing.T) {
 	load := &measures{}
 	load.cores.Store(3)
 	measured := httptest.NewServer(load)
@@ -174,21 +174,38 @@ func TestStatisticsAreOverTheTimesThatTheNodeMetricOfANodeAsksFor(t *testing.T) 
 			must(t, err)
 			show(t, metrics, `{"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric", "metadata": {"name": "a"},
 				"spec": {"metricCollectPolicy": {"nodeAggregatePolicy": {"durations": ["15m", "1h", "9h"]}}}}`)
+			feed.Follow([]config.Profile{withStatistic(t, 20*time.Minute)})
 			feed.Look(t.Context())
 			over := map[time.Duration]int{}
 			for _, aggregate := range c.Snapshot().NodeByName("a").Usage.Aggregated {
 				over[aggregate.Duration]++
 			}
-			for _, d := range []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour} {
+			for _, d := range []time.Duration{5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, 30 * time.Minute, time.Hour} {
 				if over[d] != 5 {
 					t.Errorf("%d statistics over %s, want 5", over[d], d)
 				}
 			}
-			if len(over) != 5 {
+			if len(over) != 6 {
 				t.Errorf("statistics are over %v, want none over 9h, which is longer than anything is remembered", over)
 			}
 		})
 	}
+}
+
+// withStatistic is a profile that goes by a statistic over some time.
+func withStatistic(t *testing.T, over time.Duration) config.Profile {
+	t.Helper()
+	cfg, err := v1alpha2.Decode(fmt.Appendf(nil, `
+apiVersion: config.muster.dev/v1alpha2
+kind: MusterConfiguration
+profiles:
+- plugins: {filter: {enabled: [{name: LoadAware}]}}
+  pluginConfig:
+  - name: LoadAware
+    args: {aggregated: {usageThresholds: {cpu: 50}, usageAggregationType: p95, usageAggregatedDuration: %s}}
+`, over))
+	must(t, err)
+	return cfg.Profiles[0]
 }
 
 // show has the watch show a NodeMetric.

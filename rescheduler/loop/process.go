@@ -166,6 +166,7 @@ func New(o Options) (_ *app.Process, err error) {
 	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))
 	feed, handled, err := app.NewUsage(app.UsageOptions{
 		Logger: o.Logger, Registerer: o.Registry, Cluster: c, Config: o.Config, RESTConfig: connection, Expirations: expirations,
+		Durations:   loadaware.Durations(o.Config.Profiles),
 		NodeMetrics: nodemetric.NewStore(), Events: events, Lease: lease(o.Config),
 	})
 	if err != nil {

@@ -172,7 +172,8 @@ func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometh
 	nodeMetrics := nodemetric.NewStore()
 	feed, err := usage.New(usage.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
-		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
+		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles),
+		Durations: loadaware.Durations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
 	})
 	if err != nil {
 		return err

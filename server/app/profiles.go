@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
@@ -26,10 +25,8 @@ type ProfileOptions struct {
 	// SchedulerScores has each profile give kube-scheduler's scores, too. They tell where it would rather
 	// have a pod.
 	SchedulerScores bool
-	// Expire is told the ages of figures that matter when profiles were replaced. It may be nil.
-	Expire func(ages []time.Duration)
-	// Put is told the profiles before they are in force; an error keeps them out. It may be nil.
-	Put func(profiles []config.Profile) error
+	// Follow is told of the profiles that are put in force. It may be nil.
+	Follow func(profiles []config.Profile)
 }
 
 // Profiles makes the verdict stores of the profiles of a configuration, and puts them in force.
@@ -42,11 +39,8 @@ type Profiles struct {
 
 // NewProfiles returns the profiles of the options' configuration, in force.
 func NewProfiles(o ProfileOptions) (*Profiles, error) {
-	if o.Expire == nil {
-		o.Expire = func([]time.Duration) {}
-	}
-	if o.Put == nil {
-		o.Put = func([]config.Profile) error { return nil }
+	if o.Follow == nil {
+		o.Follow = func([]config.Profile) {}
 	}
 	p := &Profiles{inForce: predicates.NewProfiles(), options: o, metrics: predicates.NewStoreMetrics(o.Registerer)}
 	return p, p.Put(o.Config.Profiles)
@@ -73,13 +67,10 @@ func (p *Profiles) Put(profiles []config.Profile) error {
 		}
 		all = append(all, store)
 	}
-	if err := p.options.Put(profiles); err != nil {
-		return err
-	}
 	before := p.inForce.Stores()
 	p.inForce.Replace(all...)
 	p.configs = configs
-	p.options.Expire(loadaware.Expirations(profiles))
+	p.options.Follow(profiles)
 	for _, store := range before {
 		if !slices.Contains(all, store) {
 			store.Retire()
