@@ -140,13 +140,20 @@ func TestMusterAndKubeSchedulerEvictTheSamePods(t *testing.T) {
 // stepsOfAnInterleaving is how many there are of one seed.
 const stepsOfAnInterleaving = 100
 
+// seedsThatFailed are those of interleavings that were once against the filters. What they draw may have changed since.
+func seedsThatFailed() []uint64 {
+	return []uint64{
+		17690083787215548509, // others were bound between the two calls of a binding whose first answer was lost
+	}
+}
+
 // A tenth of CONFORMANCE_CASES is how many bindings are judged. What is nominated when is up to chance, so the seed of
 // an interleaving in which muster nominates tells only what the cluster and the pods are.
 func TestNoBindingIsAgainstKubeSchedulersFilters(t *testing.T) {
 	c := begin(t)
 	judge, wanted := c.judge, size(t, "CONFORMANCE_CASES", 20_000, 200_000)/10
 	cases, refused := map[Mode]int{}, map[Mode]int{}
-	c.hear(wanted, func(seed uint64) error {
+	hear := func(seed uint64) error {
 		interleaving := interleave(t, seed)
 		cases[interleaving.Mode] += len(interleaving.Bindings)
 		refused[interleaving.Mode] += interleaving.Refused
@@ -156,7 +163,13 @@ func TestNoBindingIsAgainstKubeSchedulersFilters(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}
+	for _, seed := range seedsThatFailed() {
+		again := *c
+		again.seed = seed
+		again.hear(c.judge.Cases+1, hear)
+	}
+	c.hear(wanted, hear)
 	fmt.Printf("figure inflight_cases=%d\n", judge.Cases)
 	fmt.Printf("figure inflight_conflicts=%d\n", judge.Disagreements)
 	for _, mode := range Modes() {

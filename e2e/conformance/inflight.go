@@ -205,7 +205,8 @@ func (i *Interleaving) filter(pod *corev1.Pod) error {
 	if len(offer.nodes) == 0 {
 		return nil
 	}
-	if i.Mode.picks() && i.api.pods.shown[pod.UID] != nil {
+	// One that counts somewhere, as its binding had no answer, is judged there and offered that node alone.
+	if counts := i.cluster.Assumed(pod.UID) != ""; (counts || i.Mode.picks()) && i.api.pods.shown[pod.UID] != nil {
 		offer.judged = i.api.known(pod.UID, i.counted())
 	}
 	i.offers[pod.UID] = offer

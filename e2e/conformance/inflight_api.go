@@ -300,10 +300,13 @@ type apiClient struct {
 	api *apiServer
 	// answer draws what becomes of a binding that may be made.
 	answer func() bindingAnswer
-	// taken is told of each binding before it is made, doubted of those that are lost.
+	// taken is told of each binding before it is made, doubted of those that are lost, and known of those of which muster
+	// finds out that they are.
 	taken, doubted func(pod *corev1.Pod, node string)
-	// cut fails the next call to read a pod.
-	cut bool
+	known          func(pod *corev1.Pod)
+	// cut fails the next call to read a pod or to write to it, which cuts draws after each binding that is not heard of.
+	cut  bool
+	cuts func() bool
 }
 
 func (c *apiClient) CoreV1() corev1client.CoreV1Interface { return &coreClient{of: c} }
@@ -327,6 +330,23 @@ func (c *podClient) Get(_ context.Context, name string, _ metav1.GetOptions) (*c
 		return nil, io.ErrUnexpectedEOF
 	}
 	return c.find(name)
+}
+
+// Patch writes to a pod as muster does to find out what became of a binding: nothing that a predicate reads.
+func (c *podClient) Patch(
+	_ context.Context, name string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
+) (*corev1.Pod, error) {
+	if c.of.cut {
+		c.of.cut = false
+		return nil, io.ErrUnexpectedEOF
+	}
+	pod, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	next := pod.DeepCopy()
+	c.of.api.setPod(next)
+	return next, nil
 }
 
 func (c *podClient) find(name string) (*corev1.Pod, error) {
@@ -358,13 +378,19 @@ func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOp
 	case bindingDenied:
 		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("no"))
 	case bindingLost:
-		c.of.doubted(pod, b.Target.Name)
-		c.of.cut = true
+		if c.of.cut = c.of.cuts(); c.of.cut {
+			c.of.doubted(pod, b.Target.Name)
+		} else {
+			c.of.known(pod)
+		}
 		return io.ErrUnexpectedEOF
 	case bindingMadeUnheard:
 		c.of.taken(pod, b.Target.Name)
-		c.of.api.bind(pod, b.Target.Name, unheardFor)
-		c.of.cut = true
+		if c.of.cut = c.of.cuts(); c.of.cut {
+			c.of.api.bind(pod, b.Target.Name, unheardFor)
+		} else {
+			c.of.api.bind(pod, b.Target.Name, heardFor)
+		}
 		return io.ErrUnexpectedEOF
 	case bindingMade:
 		c.of.taken(pod, b.Target.Name)

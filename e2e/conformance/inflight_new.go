@@ -55,12 +55,16 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	if err != nil {
 		return err
 	}
-	client := &apiClient{api: i.api, taken: i.taken, doubted: i.doubted, answer: func() bindingAnswer {
-		if i.source.chance(75) {
-			return bindingMade
-		}
-		return one(i.source, bindingDenied, bindingLost, bindingMadeUnheard)
-	}}
+	client := &apiClient{
+		api: i.api, taken: i.taken, doubted: i.doubted, known: func(pod *corev1.Pod) { delete(i.doubts, pod.UID) },
+		answer: func() bindingAnswer {
+			if i.source.chance(60) {
+				return bindingMade
+			}
+			return one(i.source, bindingDenied, bindingLost, bindingLost, bindingMadeUnheard)
+		},
+		cuts: func() bool { return i.source.chance(60) },
+	}
 	options := verbOptions(registry, i.cluster, profiles)
 	options.Client, options.BindTime = client, assumeTTL/2
 	options.Pick = func(n int) int { return i.source.upTo(n - 1) }
