@@ -1,0 +1,72 @@
+package gang
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func cordoned(name, cpu string) *corev1.Node {
+	n := node(name, cpu)
+	n.Spec.Unschedulable = true
+	return n
+}
+
+// A gang runs whole, a node of it is drained, and its member is made anew. When the node is opened, the scheduler may take up
+// another pod first, which waits for longer.
+func TestWhatIsMissingOfAGangThatRunsGetsItsPlaceBeforeOthers(t *testing.T) {
+	for name, test := range map[string]struct {
+		single  int32 // the priority of the other pod
+		restart bool  // nothing is known but what the cluster shows
+		other   bool  // it is of a gang, too
+		want    string
+	}{
+		"before a pod of its own priority":              {0, false, false, "n2"},
+		"before one of a lower one":                     {-1, false, false, "n2"},
+		"not before one of a higher one":                {1, false, false, ""},
+		"before a gang that has yet to start":           {0, false, true, "n2"},
+		"to a process that has just begun as well":      {0, true, false, "n2"},
+		"to such a process before a gang that is whole": {0, true, true, "n2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.set(node("n1", "4"), node("n2", "4"), podGroup("g", 2), podGroup("h", 1))
+				gang := members("g", 2, "4")
+				if !test.restart {
+					p.set(objects(gang)...)
+					p.after(time.Second)
+					p.wantHeld("both members", false, p.start(gang...)...)
+				}
+				on("n1")(gang[0])
+				p.set(gang[0])
+				if !test.restart {
+					on("n2")(gang[1])
+					p.set(gang[1])
+					p.after(time.Second)
+				}
+				p.set(cordoned("n2", "4"))
+				if !test.restart {
+					p.delete(gang[1])
+				}
+				single := members("h", 1, "4", ofPriority(test.single))[0]
+				if !test.other {
+					alone(single)
+				}
+				again := members("g", 3, "4")[2]
+				again.UID, again.CreationTimestamp.Time = types.UID("again"), time.Now()
+				p.set(single, again)
+				p.after(10 * time.Second)
+				p.set(node("n2", "4"))
+				p.filter(single) // at once
+				if got := p.cluster.Assumed(again.UID); got != test.want {
+					t.Errorf("the member that was lost has its place on %q, want %q", got, test.want)
+				}
+				if got := p.cluster.Assumed(single.UID); test.want != "" && got != "" {
+					t.Errorf("the other pod has one on %q", got)
+				}
+			})
+		})
+	}
+}
