@@ -70,3 +70,54 @@ func TestWhatIsMissingOfAGangThatRunsGetsItsPlaceBeforeOthers(t *testing.T) {
 		})
 	}
 }
+
+// Ahead of the scheduler nobody asks: what is missing claims the room on a node that is cordoned.
+func TestWhatIsMissingOfAGangThatRunsClaimsACordonedNodeAheadOfTheScheduler(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(node("n1", "4"), node("n2", "4"), podGroup("g", 2))
+		gang := members("g", 2, "4", gated)
+		p.set(objects(gang)...)
+		p.after(time.Minute)
+		p.bindTo("n1", gang[0])
+		p.bindTo("n2", gang[1])
+		p.after(time.Second)
+		p.written()
+		p.set(cordoned("n2", "4"))
+		p.delete(gang[1])
+		again := members("g", 3, "4", gated)[2]
+		again.UID = "again"
+		p.set(again)
+		p.after(5 * time.Second)
+		p.wrote("while the node is cordoned", "nominate g-2")
+		again = p.latest(again)
+		if got := again.Status.NominatedNodeName; got != "n2" {
+			t.Fatalf("it claims room on %q", got)
+		}
+		p.set(again)
+		p.after(5 * time.Second)
+		p.wrote("when that is shown")
+		p.set(node("n2", "4"))
+		p.after(time.Second)
+		if got := p.cluster.Assumed(again.UID); got != "n2" {
+			t.Errorf("when the node is opened it has its place on %q", got)
+		}
+	})
+}
+
+func TestAClaimIsTakenBackWhenTheNodeIsOpenedAndDoesNotFit(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.set(node("n1", "4"), cordoned("n2", "4"), podGroup("g", 2))
+		gang := members("g", 2, "4", gated)
+		on("n1")(gang[0])
+		p.set(objects(gang)...)
+		p.after(5 * time.Second)
+		p.wrote("a process that has just begun", "nominate g-1")
+		p.set(p.latest(gang[1]))
+		p.after(time.Second)
+		p.set(node("n2", "2"))
+		p.after(5 * time.Second)
+		if got := p.latest(gang[1]).Status.NominatedNodeName; got != "" {
+			t.Errorf("it is nominated to %q", got)
+		}
+	})
+}
