@@ -108,6 +108,7 @@ func All() []Attack {
 		pageAttacks(),
 		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
+		[]Attack{endlessGrace(), forgedRecords(), forgedOrder()},
 		accountAttacks(),
 	)
 }
