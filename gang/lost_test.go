@@ -14,7 +14,7 @@ func cordoned(name, cpu string) *corev1.Node {
 	return n
 }
 
-// A gang runs whole, a node of it is drained, and its member is made anew. When the node is opened, the scheduler may take up
+// A gang runs whole, a node of it is drained, and another pod comes in the place of its member. When the node is opened, the scheduler may take up
 // another pod first, which waits for longer.
 func TestWhatIsMissingOfAGangThatRunsGetsItsPlaceBeforeOthers(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -8,9 +8,9 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// Lost returns the gangs of which members run, but fewer than must run together, while others wait for a place: these go
-// before all pods of no higher priority, since those that run are of no use without them. Left out are gangs of a priority
-// lower than that, those for which there was no place at a generation of the cluster, and the one of a pod.
+// Lost returns the gangs that run with fewer members than must run together, while other members wait for a place: these go
+// before all pods of no higher priority, since what runs is of no use without them. It leaves out gangs of a priority lower
+// than least, gangs without a place at that generation of the cluster, and the gang of a pod.
 func (s *State) Lost(least int32, generation uint64, but types.UID) []membership.Key {
 	var lost []*group
 	own := s.groupOf[but]

@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// urgent is the class of pods of others that come before those of the tenant.
+// urgent is the priority class of pods of others: they come before all pods of the tenant.
 const urgent = "urgent"
 
 func (g *ground) createUrgent(ctx context.Context) error {
@@ -97,7 +97,7 @@ func endlessGrace() Attack {
 	}.attack()
 }
 
-// recordOn is a record as muster would write it, but for its times, on a PodGroup of the tenant.
+// recordOn is a record as muster writes it, with other times, on a PodGroup of the tenant.
 func recordOn(uid types.UID) string {
 	return fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, record.Annotation, fmt.Sprintf(
 		`{"members": 2, "minMember": 2, "time": "2099-01-01T00:00:00Z", "until": "2099-01-01T00:00:00Z", "podGroup": %q}`, uid))
