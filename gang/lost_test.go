@@ -14,8 +14,8 @@ func cordoned(name, cpu string) *corev1.Node {
 	return n
 }
 
-// A gang runs whole, a node of it is drained, and another pod comes in the place of its member. When the node is opened, the scheduler may take up
-// another pod first, which waits for longer.
+// A gang runs whole, a node of it is drained, and another pod comes in the place of its member. When the node is opened, the
+// scheduler may take up another pod first, which waits for longer.
 func TestWhatIsMissingOfAGangThatRunsGetsItsPlaceBeforeOthers(t *testing.T) {
 	for name, test := range map[string]struct {
 		single  int32 // the priority of the other pod
