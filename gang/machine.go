@@ -2,6 +2,7 @@ package gang
 
 import (
 	"log/slog"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -26,6 +27,7 @@ type machine struct {
 	search *search
 	holds  map[core.HoldID]*hold // that have not ended
 	news   news
+	lost   struct{ again time.Time } // when gangs that run with too few members may be planned again for the sake of others
 
 	// These are filled in anew for each call, so that applying them allocates nothing.
 	asked   core.Asked

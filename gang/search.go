@@ -59,7 +59,7 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	s.took.Observe(s.clock.Since(started).Seconds())
 	if not != nil {
 		s.budget.short = s.budget.short || not.late
-		return core.NoPlaces{Attempt: e.Attempt, Why: not.why, Late: not.late}
+		return core.NoPlaces{Attempt: e.Attempt, Why: not.why, Late: not.late, Claims: s.claims(e)}
 	}
 	planned, err := s.assume(plan.Snapshot(), places)
 	if err != nil {

@@ -15,6 +15,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
+	m.complete(podPriority(pod), pod.UID)
 	if !m.state.Knows(pod.UID) {
 		if _, member := membership.Of(pod.Pod); member { // nobody has told of it
 			return Decision{Reason: ReasonUnknown}
@@ -27,6 +28,30 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 		m.metrics.refusals.WithLabelValues(decision.Reason).Inc()
 	}
 	return decision
+}
+
+// Complete has what is missing of gangs that run with too few members planned before pods of a priority, or of a lower one,
+// are placed: their room may be there now, and nobody has looked.
+func (m *Manager) Complete(priority int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	m.complete(priority, "")
+}
+
+// complete does that, for a pod that is placed by itself. Plans that fail never take more than a small part of the time.
+func (m *machine) complete(priority int32, pod types.UID) {
+	started := m.clock.Now()
+	if started.Before(m.lost.again) {
+		return
+	}
+	inVain := false
+	for _, group := range m.state.Lost(priority, m.view.Generation(), pod) {
+		inVain = m.apply(core.PlannedAhead{Group: group}).decision.Reason != "" || inVain
+	}
+	if inVain {
+		m.lost.again = m.clock.Now().Add(10 * m.clock.Since(started))
+	}
 }
 
 // Placed says that filter was answered with a node on which the pod counts now.

@@ -117,6 +117,8 @@ func sorted(byReason map[string]int) (all []Objection) {
 	for reason, nodes := range byReason {
 		all = append(all, Objection{reason, nodes})
 	}
-	slices.SortFunc(all, func(a, b Objection) int { return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason)) })
+	slices.SortFunc(all, func(a, b Objection) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason))
+	})
 	return all
 }

@@ -43,7 +43,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
 	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
-	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer)
+	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Complete)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
@@ -144,7 +144,7 @@ func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
 
 func newNominator(
 	b *base, keeper *reservation.Keeper, placeholders *placeholder.Placeholders, profiles *predicates.Profiles,
-	client *nomination.RESTClient, writer *nomination.Writer,
+	client *nomination.RESTClient, writer *nomination.Writer, before func(priority int32),
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
@@ -152,6 +152,7 @@ func newNominator(
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Skip:    isMember,
+		Before:  before,
 		Reserve: b.Config.Ahead.Reserve, Reservations: kept{keeper, b.cluster, placeholders},
 		Client: client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})

@@ -21,8 +21,8 @@ role lets it: to change the image of a pod, its labels or the annotations of oth
 take off other gates than its own, or to delete a pod at once. A role knows resources, and
 not fields. The policy is about one user, and looks at nobody else's writes.
 
-A second one is about everybody else: it keeps muster.dev/committed, by which muster records
-on a PodGroup that a gang was let go, from being forged.
+A second one keeps muster.dev/committed, by which muster records on a PodGroup that a gang was
+let go, from being forged: only who may write the status of all pods may write it.
 
 With --rescheduler-user there is one for 'muster reschedule', too. If both are one user,
 or a kube-scheduler is as well (--with-scheduler), one policy lets each do what it does.`,
@@ -48,7 +48,7 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 				Pins:        pins,
 			}
 			policy, binding := admission.AccountPolicy(muster)
-			recordPolicy, recordBinding := admission.RecordPolicy(name+"-records", user)
+			recordPolicy, recordBinding := admission.RecordPolicy(name + "-records")
 			documents := []any{policy, binding, recordPolicy, recordBinding}
 			if rescheduler != "" && rescheduler != user {
 				policy, binding := admission.AccountPolicy(admission.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true})

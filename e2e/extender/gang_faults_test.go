@@ -80,17 +80,13 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 		return nil
 	})
 	first.Must(first.Crash())
-	before, _ := c.record("g")
-	// One that needs the same nodes, and would go first by its priority.
+	// One that needs the same nodes. Nobody is bound, so that nothing was left half done: anybody may have written the record.
 	c.createPriorityClass("urgent", 1000, func(class *schedulingv1.PriorityClass) { class.PreemptionPolicy = new(corev1.PreemptNever) })
 	c.createPodGroups(workload.NewPodGroup("other", 4))
 	c.createPods(workload.NewMembers("other", 4, "3", workload.OfPriority("urgent"))...)
 	w.server = c.serve(muster.Options{})
 	d.leadTo(w.server)
-	w.settles(exactly(map[string]int{"g": 4}))
-	if after, _ := c.record("g"); !after.Time.After(before.Time) {
-		t.Errorf("the start was recorded at %s, and not again", after.Time)
-	}
+	w.settles(exactly(map[string]int{"other": 4}))
 }
 
 func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {

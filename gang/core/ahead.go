@@ -79,6 +79,9 @@ func (t leading) disown(g *group) {
 		case p.inherited && !t.now.Before(p.since.Add(inheritance)):
 			p.inherited = false
 			steering(t).withdraw(p)
+		case p.claim != "" && p.pod.Status.NominatedNodeName != p.claim && !t.now.Before(p.toldAt.Add(WakeRetry)):
+			p.toldAt = t.now // it was not written, or somebody took it back
+			t.has(Nominate{p.pod.UID})
 		case p.withdrawn == "" && !t.now.Before(p.toldAt.Add(WakeRetry)): // a gated pod has no event that would have it tried again
 			p.toldAt = t.now
 			steering(t).withdraw(p)

@@ -97,6 +97,8 @@ type (
 		Search
 		// Weigh has it found out as well whether the places are contested: all pods that wait are looked at.
 		Weigh bool
+		// Claim has it found out where members would go, if there is no place, once nodes are opened that are cordoned.
+		Claim bool
 	}
 	// FindWithout asks on which nodes members would go if others had no places: [FoundWithout].
 	FindWithout struct {

@@ -141,6 +141,7 @@ type (
 		Attempt *Attempt
 		Why     string
 		Late    bool
+		Claims  []Planned // where members would go once cordoned nodes are opened, if that was asked
 	}
 	// NodesChanged says that a node was another one when members were to count there, or a member was
 	// on a node already: then it is not worth to look again.

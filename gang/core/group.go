@@ -68,6 +68,7 @@ type member struct {
 	// inherited says that a former process has nominated it, and this one has no plan for its group yet: the room is
 	// kept for a while.
 	inherited bool
+	claim     string    // a cordoned node to which it is nominated while it has no place, "" for none: see claiming
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
 
 	gateState

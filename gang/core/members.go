@@ -170,7 +170,7 @@ func (t *turn) enter(p *member, to stage) {
 	if to == pending {
 		p.place = ""
 	} else {
-		p.inherited = false
+		p.inherited, p.claim = false, ""
 	}
 	if p.stage == to {
 		return

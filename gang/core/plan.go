@@ -81,7 +81,8 @@ func (t try) unplannable() (reason string) {
 
 func (t try) findPlaces() {
 	t.tries++
-	t.has(FindPlaces{t.Attempt, t.search(), t.first().leads(t.view)})
+	leads := t.first().leads(t.view)
+	t.has(FindPlaces{t.Attempt, t.search(), leads, leads && t.first().letGo() > 0})
 }
 
 // search is what the pending members of a plan ask for, the one first that the scheduler asks about
@@ -157,6 +158,7 @@ func (e NodesChanged) apply(t *turn) {
 func (e NoPlaces) apply(t *turn) {
 	a := try{t, e.Attempt}
 	a.why, a.late = e.Why, e.Late
+	claiming{t}.renew(a.parts, e.Claims)
 	without, on := t.Lower(a.first().priority)
 	if a.gaveWay || len(without) == 0 || a.first().store == nil {
 		a.noPlaces()

@@ -52,8 +52,8 @@ func (e Nominating) apply(t *turn) {
 	nominated := p.pod.Status.NominatedNodeName
 	mine := p.pod.NominatedBy() == cluster.FieldManager
 	switch {
-	case p.waitsForCall() && nominated != p.place && (nominated == "" || mine):
-		t.has(Write{p.pod, p.place})
+	case p.wanted() != "" && nominated != p.wanted() && (nominated == "" || mine):
+		t.has(Write{p.pod, p.wanted()})
 	case unfounded:
 		t.has(Write{Pod: p.pod})
 	}
@@ -73,7 +73,7 @@ const SchedulerManager = "kube-scheduler"
 // has no room there then for pods of the same or a lower priority, and does not take it back when
 // it is told that nobody is to be evicted (Preempt in pkg/scheduler/framework/preemption).
 func (t steering) unfounded(p *member) bool {
-	if p.stage != pending || p.pod.Status.NominatedNodeName == "" {
+	if nominated := p.pod.Status.NominatedNodeName; p.stage != pending || nominated == "" || nominated == p.claim {
 		return false
 	}
 	switch p.pod.NominatedBy() {

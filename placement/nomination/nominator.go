@@ -26,6 +26,8 @@ type Options struct {
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
 	Skip func(*corev1.Pod) bool
+	// Before, if set, is called before pods of that priority and below are placed: others may have to come first.
+	Before func(priority int32)
 	// Reservations are taken by the gated pods that they are for. Other pods of theirs are somebody else's affair.
 	Reservations Reservations
 	// Reserve says how kube-scheduler learns of the places of gated pods.
@@ -53,6 +55,7 @@ type Nominator struct {
 	writer   *Writer
 	inbox    *inbox
 	seed     uint64 // of the next plan; only Run uses it
+	before   func(priority int32)
 
 	following sync.Once
 	unfollow  func() // once it follows
@@ -66,7 +69,7 @@ func New(o Options) *Nominator {
 	n := &Nominator{
 		mu:    lock.New(lock.Nominations),
 		clock: o.Clock, cluster: o.Cluster, client: o.Client, gates: o.Gates, limits: o.Limits, profiles: o.Profiles,
-		metrics: newMetrics(o.Registerer), writer: o.Writer, inbox: newInbox(), seed: o.Seed,
+		metrics: newMetrics(o.Registerer), writer: o.Writer, inbox: newInbox(), seed: o.Seed, before: o.Before,
 	}
 	if o.Reservations == nil {
 		o.Reservations = noReservations{}

@@ -1,6 +1,7 @@
 package nomination
 
 import (
+	"math"
 	"slices"
 
 	"muster.dev/muster/cluster"
@@ -13,11 +14,14 @@ func (n *Nominator) plan() bool {
 	if batch = n.takeKept(batch); len(batch) == 0 {
 		return more
 	}
-	started := n.clock.Now()
-	pods := make([]*cluster.Pod, len(batch))
+	pods, highest := make([]*cluster.Pod, len(batch)), int32(math.MinInt32)
 	for i, p := range batch {
-		pods[i] = p.decided
+		pods[i], highest = p.decided, max(highest, priority(p.decided))
 	}
+	if n.before != nil {
+		n.before(highest)
+	}
+	started := n.clock.Now()
 	n.seed++
 	plan := placement.New(batch[0].store, pods, n.seed)
 	defer plan.Close()

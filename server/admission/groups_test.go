@@ -15,7 +15,7 @@ func TestPoliciesAreAboutEveryKindOfGroup(t *testing.T) {
 			ruled = append(ruled, rule.APIGroups...)
 		}
 	}
-	records, _ := RecordPolicy("muster-records", "muster")
+	records, _ := RecordPolicy("muster-records")
 	var kept []string
 	for _, rule := range records.Spec.MatchConstraints.ResourceRules {
 		kept = append(kept, rule.APIGroups...)

@@ -109,6 +109,7 @@ func All() []Attack {
 		pageAttacks(),
 		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd(), tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
+		[]Attack{endlessGrace(), forgedRecords(), forgedOrder()},
 		accountAttacks(),
 	)
 }

@@ -1,0 +1,31 @@
+package core
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/gang/membership"
+)
+
+// Lost returns the gangs that run with fewer members than must run together, while other members wait for a place: these go
+// before all pods of no higher priority, since what runs is of no use without them. It leaves out gangs of a priority lower
+// than least, gangs without a place at that generation of the cluster, and the gang of a pod.
+func (s *State) Lost(least int32, generation uint64, but types.UID) []membership.Key {
+	var lost []*group
+	own := s.groupOf[but]
+	for _, g := range s.groups { // this is asked often, and there are few
+		if g == own || g.counts[pending] == 0 || g.letGo() == 0 || g.priority < least || g.looked == generation {
+			continue
+		}
+		if parts, not := s.together(g); not == nil && anyMissing(parts) {
+			lost = append(lost, g)
+		}
+	}
+	slices.SortFunc(lost, before)
+	keys := make([]membership.Key, 0, len(lost))
+	for _, g := range lost {
+		keys = append(keys, g.key)
+	}
+	return keys
+}
