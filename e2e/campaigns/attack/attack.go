@@ -107,7 +107,8 @@ func All() []Attack {
 		[]Attack{postedVocabulary(), phantoms(), stolenMember(), gatedPods(), certificates()},
 		connectionAttacks(),
 		pageAttacks(),
-		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd(), tenantRights(), terminals(), createdVocabulary()},
+		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd()},
+		[]Attack{tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
 		accountAttacks(),
 	)
