@@ -94,14 +94,16 @@ aggregated:
 		{
 			"requests count for everybody: below",
 			scene{
-				args: small, usage: using("1249m", "0"), pods: alike(2, "tenant", asking("cpu", "2", "memory", "1"), limitedTo("cpu", "8"), unrun), pod: pod,
+				args: small, usage: using("1249m", "0"), pod: pod,
+				pods: alike(2, "tenant", asking("cpu", "2", "memory", "1"), limitedTo("cpu", "8"), unrun),
 			},
 			"",
 		},
 		{
 			"requests count for everybody: reached",
 			scene{
-				args: small, usage: using("1250m", "0"), pods: alike(2, "tenant", asking("cpu", "2", "memory", "1"), limitedTo("cpu", "8"), unrun), pod: pod,
+				args: small, usage: using("1250m", "0"), pod: pod,
+				pods: alike(2, "tenant", asking("cpu", "2", "memory", "1"), limitedTo("cpu", "8"), unrun),
 			},
 			cpuExceeds,
 		},

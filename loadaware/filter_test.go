@@ -212,7 +212,12 @@ aggregated:
 		},
 		{"a section that is empty is not there", scene{node: custom(`{"usageThresholds":{}}`), usage: using("5650m", "0"), pod: pod}, cpuExceeds},
 		{
-			"a node may have thresholds for prod",
+			"a node may have thresholds for prod: below",
+			scene{node: custom(`{"prodUsageThresholds":{"cpu":50}}`), usage: using("10", "0", prodUses("4149m")), pods: old, pod: prodPod},
+			"",
+		},
+		{
+			"a node may have thresholds for prod: reached",
 			scene{node: custom(`{"prodUsageThresholds":{"cpu":50}}`), usage: using("10", "0", prodUses("4150m")), pods: old, pod: prodPod},
 			cpuExceeds,
 		},

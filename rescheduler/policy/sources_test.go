@@ -34,8 +34,8 @@ func TestANodeWhoseCPUIsUsedUpIsHotWhicheverSourceMeasuresIt(t *testing.T) {
 				case "/apis/metrics.k8s.io/v1beta1/pods":
 					fmt.Fprint(w, `{"items": []}`)
 				default: // of Prometheus: of memory 9 bytes are used
-					fmt.Fprintf(w, `{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {"instance": "a"}, "value": [%d, "9"]}]}}`,
-						at.Load())
+					fmt.Fprintf(w, `{"status": "success", "data": {"resultType": "vector", "result": [
+						{"metric": {"instance": "a"}, "value": [%d, "9"]}]}}`, at.Load())
 				}
 			}))
 			defer server.Close()

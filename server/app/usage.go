@@ -85,7 +85,8 @@ type UsageOptions struct {
 func NewUsage(o UsageOptions) (*usage.Feed, map[schema.GroupVersionResource]cluster.CustomHandler, error) {
 	feed, err := usage.New(usage.Options{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registerer, Cluster: o.Cluster, Load: &o.Config.Load,
-		Expirations: o.Expirations, Durations: o.Durations, RESTConfig: o.RESTConfig, NodeMetrics: o.NodeMetrics, Followers: o.Followers, Events: o.Events.Recorder(),
+		Expirations: o.Expirations, Durations: o.Durations, RESTConfig: o.RESTConfig, NodeMetrics: o.NodeMetrics,
+		Followers: o.Followers, Events: o.Events.Recorder(),
 		About: &corev1.ObjectReference{
 			APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: o.Config.LeaderElection.ResourceNamespace, Name: o.Lease,
 		},
