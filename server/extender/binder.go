@@ -123,12 +123,14 @@ func (b *pods) bindNow(c *call) error {
 		became = fateBound
 	case started.IsZero(): // nothing was sent
 		became = fateNot
-	case apierrors.IsConflict(err) && b.boundThere(ctx, pod, c.node):
+	case refused(err) && !apierrors.IsConflict(err):
+		became = fateNot
+	case failed(err):
+		became = b.fateOf(ctx, pod, c.node)
+	case b.boundThere(ctx, pod, c.node):
 		became = fateBound
 	case refused(err):
 		became = fateNot
-	default:
-		became = b.fateOf(ctx, pod, c.node)
 	}
 	switch became {
 	case fateBound:
@@ -152,9 +154,19 @@ func refused(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
 }
 
+// failed reports whether the API server has answered that it does not know what became of a request which is over. One that
+// it gave up waiting for (504) may go on.
+func failed(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer) && answer.Status().Code >= http.StatusInternalServerError &&
+		answer.Status().Code != http.StatusGatewayTimeout
+}
+
 // boundThere says whether the pod is on the node already, as it is when a call
 // was repeated after its answer was lost.
 func (b *pods) boundThere(ctx context.Context, pod *cluster.Pod, node string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fateTime)
+	defer cancel()
 	there, err := b.client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 	return err == nil && there.UID == pod.UID && there.Spec.NodeName == node
 }
