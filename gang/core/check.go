@@ -15,6 +15,11 @@ func (s *State) Check(view View) error {
 	for _, g := range s.groups {
 		c.group(g)
 	}
+	for g := range s.partly {
+		if s.groups[g.key] != g {
+			c.bad("%s is known to run in part, and is no group", g.key)
+		}
+	}
 	if !maps.Equal(c.holding, s.holding) {
 		c.bad("groups that hold places: counted %v, are %v", s.holding, c.holding)
 	}
@@ -41,6 +46,9 @@ func (c *check) bad(format string, args ...any) {
 }
 
 func (c *check) group(g *group) {
+	if _, known := c.partly[g]; known != g.isPartly() {
+		c.bad("%s runs in part: %t, and is known to: %t", g.key, g.isPartly(), known)
+	}
 	var counted counts
 	for uid, p := range g.members {
 		counted[p.stage]++

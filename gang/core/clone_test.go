@@ -32,8 +32,12 @@ func (s *State) clone() *State {
 	c.groupOf = make(map[types.UID]*group, len(s.groupOf))
 	c.strays = make(map[types.UID]*member, len(s.strays))
 	c.commits = make(map[CommitID]*commit, len(s.commits))
+	c.partly = make(map[*group]struct{}, len(s.partly))
 	for key, g := range s.groups {
 		c.groups[key] = of(g)
+	}
+	for g := range s.partly {
+		c.partly[of(g)] = struct{}{}
 	}
 	for uid, g := range s.groupOf {
 		c.groupOf[uid] = of(g)

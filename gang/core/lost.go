@@ -14,8 +14,8 @@ import (
 func (s *State) Lost(least int32, generation uint64, but types.UID) []membership.Key {
 	var lost []*group
 	own := s.groupOf[but]
-	for _, g := range s.groups { // this is asked often, and there are few
-		if g == own || g.counts[pending] == 0 || g.letGo() == 0 || g.priority < least || g.looked == generation {
+	for g := range s.partly {
+		if g == own || g.letGo() == 0 || g.priority < least || g.looked == generation {
 			continue
 		}
 		if parts, not := s.together(g); not == nil && anyMissing(parts) {
@@ -28,4 +28,18 @@ func (s *State) Lost(least int32, generation uint64, but types.UID) []membership
 		keys = append(keys, g.key)
 	}
 	return keys
+}
+
+// isPartly reports whether some members of a group wait, and others do not, or have finished.
+func (g *group) isPartly() bool {
+	return g.counts[pending] > 0 && (len(g.members) > g.counts[pending] || len(g.done.pods) > 0)
+}
+
+// counted notes that members of a group have come, gone, finished or changed their stage.
+func (s *State) counted(g *group) {
+	if g.isPartly() {
+		s.partly[g] = struct{}{}
+	} else {
+		delete(s.partly, g)
+	}
 }

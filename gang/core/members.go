@@ -50,6 +50,7 @@ func (e Finished) apply(t *turn) {
 	g.dirty, g.looked = true, 0
 	if e.Gone {
 		g.done.remove(e.UID)
+		t.counted(g)
 		t.forget(g)
 		return
 	}
@@ -58,6 +59,7 @@ func (e Finished) apply(t *turn) {
 		startOf = p.startOf
 	}
 	g.done.add(e.UID, donePod{e.Created, e.Phase, startOf})
+	t.counted(g)
 	if of := t.groupOf[e.UID]; of != nil {
 		t.leave(of, e.UID)
 	}
@@ -101,6 +103,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	g.priority = max(g.priority, priority(pod))
 	g.looked, g.dirty, g.heard, g.tries = 0, true, false, g.tries.anew()
 	t.groupOf[pod.UID] = g
+	t.counted(g)
 	return g
 }
 
@@ -124,6 +127,7 @@ func (t *turn) leave(g *group, uid types.UID) {
 	g.counts[p.stage]--
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
+	t.counted(g)
 	if uid == g.first && len(g.members) > 0 {
 		g.isFirst(slices.MinFunc(slices.Collect(maps.Values(g.members)), older))
 	}
@@ -180,6 +184,7 @@ func (t *turn) enter(p *member, to stage) {
 	g.counts[p.stage]--
 	g.counts[to]++
 	g.dirty = true
+	t.counted(g)
 	if holds := g.holds(); holds && !held {
 		t.holding[g.key.Namespace]++
 	} else if held && !holds {

@@ -23,6 +23,7 @@ type State struct {
 	doomed  map[types.UID]doom       // members of gangs that evictions have broken
 	commits map[CommitID]*commit     // that are being recorded
 	changed sets.Set[membership.Key] // besides groups that are dirty
+	partly  map[*group]struct{}      // groups as isPartly has it: few, and asked for with each call
 
 	lastHold   HoldID
 	lastCommit CommitID
@@ -46,6 +47,7 @@ func New(limits Limits, gates Gates) *State {
 		doomed:  map[types.UID]doom{},
 		commits: map[CommitID]*commit{},
 		changed: sets.New[membership.Key](),
+		partly:  map[*group]struct{}{},
 		looksAt: math.MaxInt,
 	}
 }
