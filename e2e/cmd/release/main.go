@@ -8,7 +8,7 @@
 // archives for five platforms; for each a list of its modules (CycloneDX); the image for linux/amd64 and linux/arm64 as
 // an OCI archive; the charts, whose image is the one that was built, by its digest; the manifest for krew;
 // provenance.json, an in-toto statement with SLSA's provenance; and checksums.txt of all of it. Signing is left to who
-// publishes: .github/workflows/release.yaml.
+// publishes: .github/workflows/release.yaml. The notes of the release are in build/notes.md: its section of CHANGELOG.md.
 //
 // For -push, log in with docker login and helm registry login before.
 package main
@@ -61,6 +61,9 @@ func build(ctx context.Context, snapshot bool) error {
 	if err != nil {
 		return err
 	}
+	if err := writeNotes(root, versions, snapshot); err != nil {
+		return err
+	}
 	made, err := goreleaser(ctx, root, owner, versions, snapshot)
 	if err != nil {
 		return err
@@ -97,6 +100,27 @@ func ground(ctx context.Context) (root string, owner release.Owner, err error) {
 	}
 	owner, err = release.ReadOwner(filepath.Join(root, ".ci", "owner.yaml"))
 	return root, owner, err
+}
+
+// writeNotes takes the notes of the release from the changelog; those of a snapshot are what is unreleased.
+func writeNotes(root string, versions release.Versions, snapshot bool) error {
+	version := versions.App
+	if snapshot {
+		version = release.Unreleased
+	}
+	changelog, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	notes, err := release.Notes(string(changelog), version)
+	if err != nil {
+		return fmt.Errorf("CHANGELOG.md: %w", err)
+	}
+	build := filepath.Join(root, "build")
+	if err := os.MkdirAll(build, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(build, "notes.md"), []byte(notes), 0o644)
 }
 
 // saveImage makes the image and its archive, and returns what it is called and its digest.
