@@ -17,4 +17,5 @@
 //   - The [Keeper] alone lets time pass: it sets the usage of a node when there is a report,
 //     and once more when its age crosses a length of time that somebody cares about.
 //   - Figures are never mixed: a report has all of a node or does not come.
+//   - What nobody can believe of a node is a [Refusal]: that node is not measured, and all others are.
 package source
