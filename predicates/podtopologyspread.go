@@ -65,13 +65,8 @@ type spreadTerm struct {
 // Verdict implements [Check].
 func (c *spreadCheck) Verdict(node *cluster.Node) Verdict {
 	for i := range c.terms {
-		term := &c.terms[i]
-		domain := term.now.Of(node.Index)
-		if domain < 0 {
-			return spreadKeyMissing | hopeless
-		}
-		if int64(term.pods[domain]) > term.most {
-			return spreadSkewed
+		if verdict := c.terms[i].on(node); verdict != Fits {
+			return verdict
 		}
 	}
 	return Fits
@@ -80,13 +75,21 @@ func (c *spreadCheck) Verdict(node *cluster.Node) Verdict {
 // Verdicts implements [Plural].
 func (c *spreadCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	for i := range c.terms {
-		term := &c.terms[i]
-		if domain := term.now.Of(node.Index); domain < 0 {
-			visit(spreadKeyMissing | hopeless)
-		} else if int64(term.pods[domain]) > term.most {
-			visit(spreadSkewed)
+		if verdict := c.terms[i].on(node); verdict != Fits {
+			visit(verdict)
 		}
 	}
+}
+
+// on is the verdict of one constraint on a node.
+func (t *spreadTerm) on(node *cluster.Node) Verdict {
+	switch domain := t.now.Of(node.Index); {
+	case domain < 0:
+		return spreadKeyMissing | hopeless
+	case int64(t.pods[domain]) > t.most:
+		return spreadSkewed
+	}
+	return Fits
 }
 
 // Group implements [Spanning].
