@@ -6,6 +6,7 @@ package emptyextender
 import (
 	"encoding/json"
 	"net/http"
+	"path"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,8 @@ func AnyNode() Filter {
 	}
 }
 
-// Handler serves POST /filter, /prioritize and, with a client, /bind.
+// Handler serves POST /filter, /prioritize and, with a client, /bind, below any prefix: a configuration that was printed for
+// muster's profiles has one.
 func Handler(filter Filter, client kubernetes.Interface) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /filter", verb(func(_ *http.Request, args *extenderv1.ExtenderArgs) any { return filter(args) }))
@@ -61,7 +63,10 @@ func Handler(filter Filter, client kubernetes.Interface) http.Handler {
 			return extenderv1.ExtenderBindingResult{}
 		}))
 	}
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = "/" + path.Base(r.URL.Path)
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func verb[Args any](answer func(*http.Request, *Args) any) http.HandlerFunc {
