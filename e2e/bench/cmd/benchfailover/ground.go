@@ -65,7 +65,7 @@ func (g *ground) reserve(ctx context.Context) error {
 		return fmt.Errorf("create priority class %s: %w", class.Name, err)
 	}
 	slow := workload.NewPod("slow", "3")
-	slow.Spec.NodeName, slow.Spec.TerminationGracePeriodSeconds = "node-0", new(int64(24*3600))
+	slow.Spec.NodeName, slow.Spec.TerminationGracePeriodSeconds = "node-0", new(int64(3000))
 	slow.Finalizers = []string{"example.com/takes-its-time"}
 	pods := []*corev1.Pod{slow}
 	for i := range members {
