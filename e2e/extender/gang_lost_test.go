@@ -26,7 +26,6 @@ func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, after a restart %v", selection, restart), func(t *testing.T) {
-				t.Parallel()
 				c := newCluster(t, workload.NewNodes("node", 2, "4")...)
 				c.createPodGroups(workload.NewPodGroup("g", 2))
 				var w *witness

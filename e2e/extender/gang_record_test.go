@@ -54,8 +54,10 @@ func (c *cluster) writeRecord(gang string, r any) {
 func TestAStaleLeaderStartsNoGangThatALaterOneHasLetGo(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 2))
+	group, err := c.podGroups(workload.NewPodGroup("g", 1)).Get(c.Context(), "g", metav1.GetOptions{})
+	c.Must(err)
 	c.writeRecord("g", map[string]any{
-		"members": 2, "minMember": 2, "time": time.Now(),
+		"members": 2, "minMember": 2, "time": time.Now(), "podGroup": group.GetUID(),
 		"epoch": map[string]any{"lease": time.Now().Add(time.Hour).UTC(), "transitions": 3},
 	})
 	w := c.serveAndSchedule(muster.Options{Text: slowElection}).watch()

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -100,7 +101,10 @@ func (l *cluster) reschedule() {
 func (l *cluster) crash() {
 	l.Helper()
 	l.rescheduler.Crash()
-	l.Must(l.Client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(l.Context(), "muster-rescheduler", metav1.DeleteOptions{}))
+	err := l.Client.CoordinationV1().Leases(metav1.NamespaceSystem).Delete(l.Context(), "muster-rescheduler", metav1.DeleteOptions{})
+	if !apierrors.IsNotFound(err) { // it may not have led yet
+		l.Must(err)
+	}
 }
 
 // podSpec describes a pod that takes a moment to end.

@@ -66,8 +66,11 @@ func (e *Executor) evict(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 		e.Events.Eventf(victim.Pod, nil, corev1.EventTypeNormal, "Rescheduled", "Evicting",
 			"%s: %s; what replaces it goes to node %s", plan.Name, step.Why, step.To)
 		e.granted(ctx, plan, at)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, or another one has its name
+	case apierrors.IsNotFound(err): // it is gone
 		e.granted(ctx, plan, at)
+	case apierrors.IsConflict(err): // another one has its name, as the watch will show, or others write to it all the time
+		e.count(plan, evictionDelayed)
+		e.pause(step.Pod.UID, false)
 	case apierrors.IsTooManyRequests(err):
 		e.count(plan, evictionDelayed)
 		e.pause(step.Pod.UID, false)

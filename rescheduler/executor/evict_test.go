@@ -121,6 +121,17 @@ func TestAnEvictionCountsForTheBudgetsOfItsPods(t *testing.T) {
 	}
 }
 
+// The API server evicts a pod that does not run yet by the version that it has read.
+func TestAnEvictionThatConflictsWithOtherWritesIsAskedForAgain(t *testing.T) {
+	w := newWorld(t, v1alpha1.Auto)
+	w.restart()
+	w.refusal = apierrors.NewConflict(corev1.Resource("pods"), "small", errors.New("it has changed"))
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "")
+	w.refusal = nil
+	w.clock.Step(firstPause)
+	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "")
+}
+
 func TestAnEvictionThatIsAskedForAgainIsNotHeldUpByItself(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.options.Limits.Rate, w.options.Limits.NodeCoolDown = Rate{1, time.Hour}, time.Hour

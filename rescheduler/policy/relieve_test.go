@@ -100,6 +100,8 @@ func TestANodeWhoseFiguresExpireIsNotHotAnyMore(t *testing.T) {
 }
 
 func TestRelieve(t *testing.T) {
+	const noTarget = "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: " +
+		"1 node: it would bear too much with the pod"
 	bestEffort := func(p *corev1.Pod) { p.Status.QOSClass = corev1.PodQOSBestEffort }
 	for name, test := range map[string]struct {
 		scene func(*scene)
@@ -167,13 +169,13 @@ func TestRelieve(t *testing.T) {
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
 				s.pod("z-1", "b", "6") // 5,100 by estimate
 				s.uses("b", 0, 100, nil)
-			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
+			}, nil, noTarget,
 		},
 		"nor to one of which nothing is known": {
 			func(s *scene) {
 				s.pod("x-1", "a", "1")
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})
-			}, nil, "no pod can leave a, which uses 85 % of its cpu: no other node is a target for pods of it: 1 node: it would bear too much with the pod",
+			}, nil, noTarget,
 		},
 		"one node at a time, the hottest": {
 			func(s *scene) {
