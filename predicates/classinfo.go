@@ -21,7 +21,7 @@ type ClassInfo struct {
 	Controller string
 	// Pod is the pod that the class was first seen with.
 	Pod string
-	// Pods are those of the class that were asked about last, the latest first.
+	// Pods are the last ones of the class that were asked about, the latest first.
 	Pods []string
 	// Calls is how often it was asked for since it is remembered, Misses how often
 	// nothing of it was.
@@ -144,7 +144,7 @@ func (s *VerdictStore) remembered() []*entry {
 // mostNamed is how many pods of a class are named.
 const mostNamed = 8
 
-// name puts a pod in front of those that were asked about last.
+// name puts a pod in front of the ones that were asked about last.
 func (e *entry) name(pod *cluster.Pod) {
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 	at := slices.Index(e.pods, name)

@@ -28,7 +28,7 @@ type entry struct {
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
 	misses     int                    // calls on which nothing was remembered
-	pods       []types.NamespacedName // those that were asked about last; see name
+	pods       []types.NamespacedName // the last ones that were asked about; see name
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
 	objects    *cluster.Objects // those of the generation

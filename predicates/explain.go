@@ -5,8 +5,8 @@ import "muster.dev/muster/cluster"
 // Explanation is all that a profile says of a pod on one node.
 type Explanation struct {
 	Node *cluster.Node
-	// Against are all reasons against the node, in the order of the predicates, of which each
-	// may have several; none when the pod fits.
+	// Against are all reasons against the node, in the order of the predicates, each with one
+	// or several; none when the pod fits.
 	Against []Objection
 	// Scores are what the scores say, in their order; none for a node that the pod does
 	// not fit, since nodes are rated among those that it does.

@@ -166,7 +166,7 @@ func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
 	})
 }
 
-// demanded are those of the drivers whose CSIDrivers want pods kept off nodes that lack them.
+// demanded are the drivers whose CSIDrivers want pods kept off nodes that lack them.
 func demanded(drivers []string, objects *cluster.Objects) []string {
 	var all []string
 	for _, driver := range drivers {

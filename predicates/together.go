@@ -180,7 +180,7 @@ func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict 
 	return firsts
 }
 
-// JudgeAll has all nodes of those indexes judged, where cores are free by several goroutines: who asks about each of them
+// JudgeAll judges the nodes of some indexes, by several goroutines where cores are free: who asks about each of them
 // then need not wait. A negative index is of none.
 func (v *View) JudgeAll(indexes []int32) {
 	if v.trial != nil || cap(v.store.helpers) == 0 || v.unjudgedOf(indexes) < leastTogether {

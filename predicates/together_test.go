@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// crowded has so many nodes of three zones: some are full, tainted or cordoned, or lack a CSI driver or the room for a
+// crowded has nodes of three zones: some are full, tainted or cordoned, or lack a CSI driver or the room for a
 // volume more.
 func crowded(t testing.TB, nodes int) *storeBench {
 	t.Helper()
@@ -168,7 +168,7 @@ func (s stumbling) For(*cluster.Pod, *cluster.Snapshot) Check {
 	return CheckFunc(func(*cluster.Node) Verdict { s.stumble(); return Fits })
 }
 
-// BenchmarkFullEvaluation judges a class that is new on all of 5,000 nodes, by one core and by those that are free.
+// BenchmarkFullEvaluation judges a class that is new on all of 5,000 nodes, by one core and by all that are free.
 func BenchmarkFullEvaluation(b *testing.B) {
 	bench := crowded(b, 5000)
 	for name, h := range map[string]helpers{"one core": nil, "all cores": newHelpers()} {

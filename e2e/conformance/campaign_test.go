@@ -140,7 +140,7 @@ func TestMusterAndKubeSchedulerEvictTheSamePods(t *testing.T) {
 // stepsOfAnInterleaving is how many there are of one seed.
 const stepsOfAnInterleaving = 100
 
-// seedsThatFailed are those of interleavings that were once against the filters. What they draw may have changed since.
+// seedsThatFailed made interleavings that were once against the filters. What they draw may have changed since.
 func seedsThatFailed() []uint64 {
 	return []uint64{
 		17690083787215548509, // others were bound between the two calls of a binding whose first answer was lost

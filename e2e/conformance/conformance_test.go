@@ -150,8 +150,12 @@ func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
 		"both fit":               {Answer{}, Answer{}, true},
 		"the first reason":       {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}, Score: 3}, true},
 		"another of the reasons": {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient cpu"}, Score: 3}, true},
-		"a reason of its own":    {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
-		"another score":          {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},
+		"one of the reasons, where all are told": {
+			Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods", "Insufficient cpu"}, AllReasons: true},
+			Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false,
+		},
+		"a reason of its own": {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
+		"another score":       {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},
 		"another code": {
 			unschedulable, Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{"Too many pods"}, Score: 3}, false,
 		},

@@ -121,7 +121,7 @@ func TestEveryGateOfKubeSchedulerIsFollowedOrListed(t *testing.T) {
 	}
 }
 
-// listedGates are those of the table in docs/compatibility.md.
+// listedGates are in the table of docs/compatibility.md.
 func listedGates(t *testing.T) map[string]bool {
 	t.Helper()
 	_, table, found := strings.Cut(readText(t, "../../docs/compatibility.md"), "## Feature gates\n")
@@ -158,7 +158,7 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// collectGates adds what a pattern finds in the Go files below a directory, but for those of tests.
+// collectGates adds what a pattern finds in the Go files below a directory, except in tests.
 func collectGates(t *testing.T, named map[string]bool, directory string, pattern *regexp.Regexp) {
 	t.Helper()
 	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {

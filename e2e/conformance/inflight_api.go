@@ -2,9 +2,6 @@ package conformance
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,12 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"muster.dev/muster/cluster"
 )
@@ -282,133 +275,4 @@ func (a *apiServer) known(about types.UID, others map[types.UID]string) *Scenari
 		}
 	}
 	return s
-}
-
-// bindingAnswer is what the API server makes of a binding.
-type bindingAnswer int
-
-const (
-	bindingMade        bindingAnswer = iota
-	bindingDenied                    // by an admission webhook
-	bindingLost                      // it is not made, and muster does not hear so
-	bindingMadeUnheard               // it is made, and muster does not hear so
-)
-
-// apiClient is muster's way to the API server: what it calls to bind and to nominate pods.
-type apiClient struct {
-	kubernetes.Interface
-	api *apiServer
-	// answer draws what becomes of a binding that may be made.
-	answer func() bindingAnswer
-	// taken is told of each binding before it is made, doubted of those that are lost, and known of those of which muster
-	// finds out that they are.
-	taken, doubted func(pod *corev1.Pod, node string)
-	known          func(pod *corev1.Pod)
-	// cut fails the next call to read a pod or to write to it, which cuts draws after each binding that is not heard of.
-	cut  bool
-	cuts func() bool
-}
-
-func (c *apiClient) CoreV1() corev1client.CoreV1Interface { return &coreClient{of: c} }
-
-type coreClient struct {
-	corev1client.CoreV1Interface
-	of *apiClient
-}
-
-func (c *coreClient) Pods(string) corev1client.PodInterface { return &podClient{of: c.of} }
-
-type podClient struct {
-	corev1client.PodInterface
-	of *apiClient
-}
-
-// Get finds a pod by its name, which no other one has in any namespace.
-func (c *podClient) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.Pod, error) {
-	if c.of.cut {
-		c.of.cut = false
-		return nil, io.ErrUnexpectedEOF
-	}
-	return c.find(name)
-}
-
-// Patch writes to a pod as muster does to find out what became of a binding: nothing that a predicate reads.
-func (c *podClient) Patch(
-	_ context.Context, name string, _ types.PatchType, _ []byte, _ metav1.PatchOptions, _ ...string,
-) (*corev1.Pod, error) {
-	if c.of.cut {
-		c.of.cut = false
-		return nil, io.ErrUnexpectedEOF
-	}
-	pod, err := c.find(name)
-	if err != nil {
-		return nil, err
-	}
-	next := pod.DeepCopy()
-	c.of.api.setPod(next)
-	return next, nil
-}
-
-func (c *podClient) find(name string) (*corev1.Pod, error) {
-	for _, pod := range c.of.api.podsThat(func(pod *corev1.Pod) bool { return pod.Name == name }) {
-		return pod, nil
-	}
-	c.of.api.hasTold(name)
-	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
-}
-
-// How long muster counts on a pod that it has bound, while the watch does not show it: heard and not.
-const (
-	heardFor   = assumeTTL
-	unheardFor = 5 * time.Second
-)
-
-// Bind binds a pod as the API server does (assignPod in pkg/registry/core/pod/storage/storage.go).
-func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
-	pod, err := c.find(b.Name)
-	switch {
-	case err != nil:
-		return err
-	case pod.UID != b.UID:
-		return apierrors.NewConflict(corev1.Resource("pods/binding"), b.Name, errors.New("the UID in the precondition is another one"))
-	case pod.DeletionTimestamp != nil || pod.Spec.NodeName != "":
-		return apierrors.NewConflict(corev1.Resource("pods/binding"), b.Name, errors.New("the pod is assigned, or being deleted"))
-	}
-	switch c.of.answer() {
-	case bindingDenied:
-		return apierrors.NewForbidden(corev1.Resource("pods/binding"), b.Name, errors.New("no"))
-	case bindingLost:
-		if c.of.cut = c.of.cuts(); c.of.cut {
-			c.of.doubted(pod, b.Target.Name)
-		} else {
-			c.of.known(pod)
-		}
-		return io.ErrUnexpectedEOF
-	case bindingMadeUnheard:
-		c.of.taken(pod, b.Target.Name)
-		if c.of.cut = c.of.cuts(); c.of.cut {
-			c.of.api.bind(pod, b.Target.Name, unheardFor)
-		} else {
-			c.of.api.bind(pod, b.Target.Name, heardFor)
-		}
-		return io.ErrUnexpectedEOF
-	case bindingMade:
-		c.of.taken(pod, b.Target.Name)
-		c.of.api.bind(pod, b.Target.Name, heardFor)
-	}
-	return nil
-}
-
-// Nominate implements nomination.Client.
-func (c *apiClient) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
-	c.api.mu.Lock()
-	defer c.api.mu.Unlock()
-	now := c.api.pods.there[pod.UID]
-	if now == nil || now.ResourceVersion != pod.ResourceVersion {
-		return apierrors.NewConflict(corev1.Resource("pods"), pod.Name, errors.New("the pod was changed"))
-	}
-	next := now.DeepCopy()
-	next.Status.NominatedNodeName = node
-	c.api.storePod(next)
-	return nil
 }

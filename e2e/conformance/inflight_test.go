@@ -47,7 +47,7 @@ func TestWhatIsOfferedToAPodThatCountsIsJudgedThen(t *testing.T) {
 			if err := i.cluster.Assume(i.cluster.PendingPod(pod.UID), i.cluster.Snapshot().NodeByName(node)); err != nil {
 				t.Fatal(err)
 			}
-			i.cluster.Bind(pod.UID, node, time.Minute) // of which there is no answer
+			i.cluster.Bind(pod.UID, node, time.Minute) // and there is no answer
 			if err := i.filter(pod); err != nil {
 				t.Fatal(err)
 			}

@@ -163,6 +163,8 @@ type Answer struct {
 	Code fwk.Code
 	// Reasons are why not. None against a node means that it was ruled out before it was looked at, by a PreFilter.
 	Reasons []string
+	// AllReasons says that the other side names each of them as well: what a node lacks to have room.
+	AllReasons bool
 	// AnyRejection says that muster may reject the node in any way.
 	AnyRejection bool
 	// Skipped says that kube-scheduler's filters were not run, since none of them concerns the pod.
@@ -185,6 +187,8 @@ func (a Answer) repeatedBy(other Answer) bool {
 		return false
 	case len(a.Reasons) == 0:
 		return true
+	case a.AllReasons && len(a.Reasons) != len(other.Reasons):
+		return false
 	}
 	return !slices.ContainsFunc(other.Reasons, func(reason string) bool {
 		return !slices.ContainsFunc(a.Reasons, func(theirs string) bool { return reason == theirs || isWithoutName(reason, theirs) })

@@ -128,7 +128,7 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 		var fitting []int32
 		var answers []*Answer
 		for j, node := range v.nodes {
-			all[i][j] = answerOf(judgement, judgement.Verdict(node))
+			all[i][j] = answerOf(judgement, node)
 			if all[i][j].Code == fwk.Success {
 				fitting, answers = append(fitting, node.Index), append(answers, &all[i][j])
 			}
@@ -142,15 +142,24 @@ func (v *musterView) answer(profile Profile) (answers, error) {
 	return all, nil
 }
 
-func answerOf(judgement *predicates.Judgement, verdict predicates.Verdict) Answer {
-	switch {
-	case verdict == predicates.Fits:
+func answerOf(judgement *predicates.Judgement, node *cluster.Node) Answer {
+	verdict := judgement.Verdict(node)
+	if verdict == predicates.Fits {
 		return Answer{Code: fwk.Success}
-	case verdict.Resolvable():
-		return Answer{Code: fwk.Unschedulable, Reasons: []string{judgement.Reason(verdict)}}
-	default:
-		return Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{judgement.Reason(verdict)}}
 	}
+	answer := Answer{Code: fwk.UnschedulableAndUnresolvable, Reasons: []string{judgement.Reason(verdict)}}
+	if verdict.Resolvable() {
+		answer.Code = fwk.Unschedulable
+	}
+	if verdict.OfRoom() { // kube-scheduler names all that is short, and muster does to people
+		answer.Reasons = nil
+		for _, objection := range judgement.Reasons(node) {
+			if objection.Predicate == config.NodeResourcesFit {
+				answer.Reasons = append(answer.Reasons, objection.Reason)
+			}
+		}
+	}
+	return answer
 }
 
 // config is the profile as muster reads it from its configuration.

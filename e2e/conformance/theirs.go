@@ -138,6 +138,7 @@ func (v *inTreeView) filter(ctx context.Context, f framework.Framework, profile 
 				to[i] = Answer{
 					Code: verdict.Code(), Reasons: verdict.Reasons(),
 					AnyRejection: verdict.IsError() || verdict.Plugin() == names.DynamicResources, // it says where the allocator gave up
+					AllReasons:   verdict.Plugin() == names.NodeResourcesFit,
 				}
 			}
 		}

@@ -3,15 +3,19 @@ package extender_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/relay"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -133,6 +137,39 @@ func TestOfTwoBindingsToDifferentNodesOneWins(t *testing.T) {
 		t.Errorf("%d of %d pods were bound", len(place), count)
 	}
 	c.wantPlaces(place)
+}
+
+// TestABindingThatFailedIsFreeOrBoundAtOnce has the API server answer 500, whether it has made the binding or not. The
+// next call is told which of them it was.
+func TestABindingThatFailedIsFreeOrBoundAtOnce(t *testing.T) {
+	fails := relay.Failure(apierrors.NewInternalError(errors.New("etcd does not answer")))
+	for name, made := range map[string]bool{"it was not made": false, "it was made": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, workload.NewNode("a", "1"))
+			c.createPods(workload.NewPod("first", "1", workload.ScheduledBy(byHand)), workload.NewPod("second", "1", workload.ScheduledBy(byHand)))
+			s := c.serve(muster.Options{Text: ofByHand, Kubeconfig: c.bindingsAnswered(func(pod string) relay.Decide {
+				if pod != "first" {
+					return nil
+				}
+				return func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+					if made {
+						pass.ServeHTTP(httptest.NewRecorder(), r)
+					}
+					fails(w, r, pass)
+				}
+			})})
+			pods := c.Pods()
+			first, second := s.FilterAndBind(t.Context(), pods["first"], "a"), s.FilterAndBind(t.Context(), pods["second"], "a")
+			if (first == nil) != made || (second == nil) == made {
+				t.Errorf("the first one: %v; the second one, for which there is no other room: %v", first, second)
+			}
+			place := map[string]string{"first": "", "second": "a"}
+			if made {
+				place = map[string]string{"first": "a", "second": ""}
+			}
+			c.wantPlaces(place)
+		})
+	}
 }
 
 func TestANamesakeIsNotBoundInstead(t *testing.T) {

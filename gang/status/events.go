@@ -44,7 +44,7 @@ type Events struct {
 	recorders Recorders
 	seed      maphash.Seed
 	// Both are by topic: the UID of what an event is about, and the reason. Nothing sweeps them in the background.
-	lately *gocache.Cache // those of which there was an event within quiet
+	lately *gocache.Cache // topics with an event within quiet
 	words  *gocache.Cache // the hash of the last words within repeat: an attacker who wants others to miss an event does not know the seed
 }
 

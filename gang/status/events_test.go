@@ -110,7 +110,7 @@ func TestEventsThatAreOldAreForgotten(t *testing.T) {
 		<-time.After(repeat + 1)
 		e.isNews("late", Waiting, "3 of 4")
 		if lately, words := e.lately.ItemCount(), e.words.ItemCount(); lately > 2 || words > 1 {
-			t.Errorf("%d events and %d words are remembered, want those of the last one", lately, words)
+			t.Errorf("%d events and %d words are remembered, want no more than of the last event", lately, words)
 		}
 	})
 }

@@ -25,7 +25,7 @@ const (
 	MaxHeaderBytes = 32 << 10
 )
 
-// Listen opens an address, for so many connections at a time; see [Track]. An error names the field that asked
+// Listen opens an address, for a number of connections at a time; see [Track]. An error names the field that asked
 // for it.
 func Listen(field, address string, connections int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)

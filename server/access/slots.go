@@ -14,11 +14,11 @@ import (
 
 // slots is a listener that bounds how many connections are open at a time. One that comes when all slots are taken
 // waits, and takes the slot of a connection on which no request is being answered, if there is one: that of the address
-// that holds most slots, and there that which has been idle for longest. So whoever opens connections and stays keeps
-// nobody out.
+// that holds most slots, and there the one that has been idle for longest. So nobody keeps others out who opens
+// connections and stays.
 //
-// An address may hold three quarters of the slots, and a tenth is for callers that are trusted: those on this host, and
-// those that have shown a certificate that was verified. Only another one of them takes the slot of such a caller.
+// An address may hold three quarters of the slots, and a tenth is for callers that are trusted: on this host, or
+// with a certificate that was verified. Only another one of them takes the slot of such a caller.
 type slots struct {
 	net.Listener
 
@@ -33,7 +33,7 @@ type slots struct {
 	err     error         // of the listener, which nobody has been told yet
 	waiting []*connection // in the order in which they came
 	taken   int
-	others  int // of those that are taken, by callers that are not trusted
+	others  int // slots of callers that are not trusted
 	callers map[netip.Addr]*caller
 }
 
@@ -68,7 +68,8 @@ const fewestWaiting = 64
 // newSlots must be closed.
 func newSlots(listener net.Listener, most int) *slots {
 	s := &slots{
-		Listener: listener, most: most, mostWaiting: max(most, fewestWaiting), mostOfOne: max(most*3/4, 1), mostOfOther: max(most-most/10, 1), callers: map[netip.Addr]*caller{},
+		Listener: listener, most: most, mostWaiting: max(most, fewestWaiting), mostOfOne: max(most*3/4, 1), mostOfOther: max(most-most/10, 1),
+		callers: map[netip.Addr]*caller{},
 	}
 	s.changed = sync.NewCond(&s.mu)
 	go s.listen()
@@ -192,7 +193,7 @@ func (s *slots) wait() {
 	s.changed.Wait()
 }
 
-// next gives the first connection a slot for which there is one, those of trusted callers first; nil when there is none.
+// next gives the first connection a slot for which there is one, trusted callers first; nil when there is none.
 func (s *slots) next() *connection {
 	for _, trusted := range []bool{true, false} {
 		replaceable := sync.OnceValue(func() *connection { return s.replaceable(trusted) })
@@ -257,8 +258,8 @@ func (s *slots) replaceable(trusted bool) *connection {
 	return nil
 }
 
-// idlest is the connection of a caller that has been idle for longest, and for long enough; nil for none. Those that are
-// trusted count only if they are to.
+// idlest is the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
+// connections of trusted callers count as well.
 func (of *caller) idlest(trusted bool) *connection {
 	for at := of.idle.Front(); at != nil; at = at.Next() {
 		c, _ := at.Value.(*connection)
@@ -272,7 +273,7 @@ func (of *caller) idlest(trusted bool) *connection {
 	return nil
 }
 
-// Close closes the listener, and connections that wait. Those that have slots stay open.
+// Close closes the listener, and connections that wait. A connection with a slot stays open.
 func (s *slots) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

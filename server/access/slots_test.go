@@ -114,7 +114,7 @@ const (
 	here    = "127.0.0.1"
 )
 
-func TestWhoeverStaysOnConnectionsWithoutRequestsKeepsNobodyOut(t *testing.T) {
+func TestConnectionsWithoutRequestsKeepNobodyOut(t *testing.T) {
 	for name, says := range map[string]string{
 		"that send nothing":     "",
 		"that send half a head": "POST /bind HTTP/1.1\r\nHost: mus",
@@ -192,7 +192,7 @@ func TestACallerWithACertificateKeepsItsSlot(t *testing.T) {
 			h.answered("somebody", h.ask(fmt.Sprint("198.51.100.", i), "/"), 5*time.Second)
 		}
 		if of := h.slots.callers[addressOf(from{address: patient})]; of == nil || of.taken != 1 {
-			t.Error("its connection was closed for those of others")
+			t.Error("its connection was closed for others")
 		}
 	})
 }

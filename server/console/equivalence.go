@@ -66,7 +66,7 @@ func (p classesPage) Text(t *inspect.Table) {
 // classPage is what is remembered of one class on every node that was asked about.
 type classPage struct {
 	classRow
-	// Pods are some of the class: those that were asked about last, the latest first.
+	// Pods are some of the class: the last ones that were asked about, the latest first.
 	Pods  []string      `json:"pods"`
 	Nodes []classOnNode `json:"nodes"`
 }

@@ -144,8 +144,8 @@ func (b *pods) bindNow(c *call) error {
 	return err
 }
 
-// unanswered is how long after the end of a call of which nobody could tell what became the API server may still
-// bind the pod, and the watch may still have to show it. Then it counts there no more.
+// unanswered is how long the API server may still bind the pod after a call whose fate is unknown, and the watch may
+// still have to show it. Then it counts there no more.
 const unanswered = 5 * time.Second
 
 // refused reports whether the API server has answered, and has not done what it was asked to.

@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/placement/nomination"
 )
 
-// fate is what became of a binding.
+// fate says whether a binding was made.
 type fate int
 
 const (

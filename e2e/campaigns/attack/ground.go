@@ -336,7 +336,16 @@ func crowdAttack(name, connections string, say func(connection net.Conn, i int) 
 			if err == nil {
 				d.waited, d.bound = g.awaitBound(ctx, pods["unhurried"])
 			}
-			return d, err
+			if err != nil || !d.bound {
+				return d, err
+			}
+			// kube-scheduler may have had a connection before. A new caller has none.
+			stranger := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: tolerable}
+			d.about = "a pod, while a new caller was answered,"
+			if got := send(ctx, stranger, http.MethodGet, g.muster.URL()+"/livez", nil); got.status != http.StatusOK {
+				d.about, d.bound = "a pod, while a new caller got "+got.String()+",", false
+			}
+			return d, nil
 		},
 	)
 }
