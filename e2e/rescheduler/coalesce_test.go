@@ -44,7 +44,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 	again := l.awaitPlan(v1alpha1.Pending, "")
 	l.approve(again)
 	l.awaitPlan(v1alpha1.Succeeded, "all pods have moved")
-	l.Must(isOn(l.small(), "n2"))
+	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
 	l.Eventually("n1 says that it is empty", func() error {
 		return l.isMarked("n1", true, map[string]string{
 			v1alpha1.AnnotationEmptied: again.Name, v1alpha1.AnnotationCordoned: "true",

@@ -51,8 +51,8 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 
 			l.allowEvictions()
 			plan := l.awaitPlan(v1alpha1.Succeeded, "")
-			l.Must(isOn(l.Pod("big"), "n1"))
-			l.Must(isOn(l.small(), "n2"))
+			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+			l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
 			l.neverBound("thief", "late-thief", "stranger")
 			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil ||
 				got.Replacement.UID != l.small().UID {
@@ -81,8 +81,8 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 	l.RemovePod("passer-by")
 	l.approve(plan)
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Must(isOn(l.Pod("big"), "n1"))
-	l.Must(isOn(l.small(), "n2"))
+	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
 }
 
 func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
@@ -106,7 +106,7 @@ func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1s"}})
 	l.Must(l.server.Reconfigure(l.rescheduler, l.options))
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Must(isOn(l.Pod("big"), "n1"))
+	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
 	l.Must(l.rescheduler.Err())
 }
 

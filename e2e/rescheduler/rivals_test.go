@@ -47,8 +47,8 @@ func TestAnotherReplicaGoesOnWithAPlan(t *testing.T) {
 	l.Must(frozen.Pause())
 	l.allowEvictions()
 	plan := l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Must(isOn(l.Pod("big"), "n1"))
-	l.Must(isOn(l.small(), "n2"))
+	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
 
 	// The one that slept believes in its lease until it looks.
 	l.Must(frozen.Resume())

@@ -30,7 +30,7 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 			if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
 				t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
 			}
-			l.Must(isOn(l.Pod("big"), "n1"))
+			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
 			l.allOn("first", "n2")
 			l.allOn("second", "n3")
 		})
@@ -63,8 +63,10 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 			l.reschedule()
 			l.awaitPlan(v1alpha1.Succeeded, "")
 			for i := range 2 {
-				pod := l.Pod(fmt.Sprint("member-", i))
-				l.Must(isOn(pod, pod.Spec.NodeName))
+				l.Eventually("the gang runs", func() error {
+					pod := l.Pod(fmt.Sprint("member-", i))
+					return isOn(pod, pod.Spec.NodeName)
+				})
 			}
 			l.allOn("small", "n2")
 		})
@@ -109,7 +111,7 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 				return
 			}
 			l.awaitPlan(v1alpha1.Succeeded, "")
-			l.Must(isOn(l.Pod("big"), "n1"))
+			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
 			l.allOn("gang", "n2", "n2")
 		})
 	}
