@@ -34,7 +34,8 @@ type apiClient struct {
 	// out to be lost.
 	taken, doubted func(pod *corev1.Pod, node string)
 	known          func(pod *corev1.Pod)
-	// cut fails the next call to read a pod or to write to it, which cuts draws after each binding that is not heard of.
+	// cut fails the next call to read a pod or to write to it, which cuts draws for each binding that is not heard of. Such
+	// a binding has no answer then, and else one that says that it failed.
 	cut  bool
 	cuts func() bool
 }
@@ -93,6 +94,9 @@ const (
 	unheardFor = 5 * time.Second
 )
 
+// failure is an answer that says nothing of what became of a binding: muster finds out.
+func failure() error { return apierrors.NewInternalError(errors.New("etcd does not answer")) }
+
 // Bind binds a pod as the API server does (assignPod in pkg/registry/core/pod/storage/storage.go).
 func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
 	pod, err := c.find(b.Name)
@@ -110,18 +114,18 @@ func (c *podClient) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOp
 	case bindingLost:
 		if c.of.cut = c.of.cuts(); c.of.cut {
 			c.of.doubted(pod, b.Target.Name)
-		} else {
-			c.of.known(pod)
+			return io.ErrUnexpectedEOF
 		}
-		return io.ErrUnexpectedEOF
+		c.of.known(pod)
+		return failure()
 	case bindingMadeUnheard:
 		c.of.taken(pod, b.Target.Name)
 		if c.of.cut = c.of.cuts(); c.of.cut {
 			c.of.api.bind(pod, b.Target.Name, unheardFor)
-		} else {
-			c.of.api.bind(pod, b.Target.Name, heardFor)
+			return io.ErrUnexpectedEOF
 		}
-		return io.ErrUnexpectedEOF
+		c.of.api.bind(pod, b.Target.Name, heardFor)
+		return failure()
 	case bindingMade:
 		c.of.taken(pod, b.Target.Name)
 		c.of.api.bind(pod, b.Target.Name, heardFor)
