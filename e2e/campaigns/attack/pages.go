@@ -73,14 +73,23 @@ func pageAttacks() (attacks []Attack) {
 	} {
 		attacks = append(attacks, plan[reach]{
 			name: a.name, by: Page, tries: a.tries, check: reach.judge, successes: reaches(),
-			do: func(ctx context.Context, g *ground) (reach, error) { return g.browse(ctx, a.requests, a.reads) },
+			do: func(ctx context.Context, g *ground) (reach, error) { return g.browse(ctx, "", a.requests, a.reads) },
 		}.attack())
 	}
-	return attacks
+	return append(attacks, plan[reach]{
+		name: "page-at-the-registered-path", by: Page, check: reach.judge, successes: reaches(),
+		tries: "to bind a pod at the other path of the verbs, from another site and by a rebound name",
+		do: func(ctx context.Context, g *ground) (reach, error) {
+			return g.browse(ctx, registeredPath, unwelcome{
+				"an origin": {"Content-Type", asJSON, "Origin", "https://evil.example"}, "a form": {"Content-Type", "text/plain"},
+				"a name": {"Content-Type", asJSON, "Host", rebound},
+			}, false)
+		},
+	}.attack())
 }
 
-// browse sends requests that would bind a pod, and others that would read pages.
-func (g *ground) browse(ctx context.Context, requests unwelcome, reads bool) (r reach, err error) {
+// browse sends requests that would bind a pod, to a path that the verbs are below, and others that would read pages.
+func (g *ground) browse(ctx context.Context, below string, requests unwelcome, reads bool) (r reach, err error) {
 	pods, err := g.stage(ctx, newNodes("secret", 1, "4"), newPod(othersNamespace, "target", "1", scheduledBy(byHand)))
 	if err != nil {
 		return r, err
@@ -102,7 +111,7 @@ func (g *ground) browse(ctx context.Context, requests unwelcome, reads bool) (r 
 	}
 	for name, headers := range requests {
 		body := strings.NewReader(string(bindBody(target, target.UID, "secret-0")))
-		if err := note("to bind by "+name, g.call(ctx, http.MethodPost, g.muster.URL()+"/bind", body, headers...)); err != nil {
+		if err := note("to bind by "+name, g.call(ctx, http.MethodPost, g.muster.URL()+below+"/bind", body, headers...)); err != nil {
 			return r, err
 		}
 		for _, page := range []string{"/debug/nodes", "/debug/gangs", "/metrics", "/configz"} {
@@ -136,9 +145,10 @@ func (e entry) judge() verdict {
 	return held("%d callers are not let in, kube-scheduler is", len(e.answers))
 }
 
-func certificates() Attack {
+// certificates calls the verbs below a path.
+func certificates(name, below string) Attack {
 	return plan[entry]{
-		name:  "certificates-of-others",
+		name:  name,
 		by:    Caller,
 		tries: "to call the verbs without a certificate, or with that of a kubelet, the administrator or an authority of its own",
 		do: func(ctx context.Context, g *ground) (e entry, err error) {
@@ -146,7 +156,7 @@ func certificates() Attack {
 			ask := func(certificates ...tls.Certificate) answer {
 				body := filterBody(newPod(othersNamespace, "anybody", "1"), "node")
 				return send(
-					ctx, g.guarded.client(certificates...), http.MethodPost, g.guarded.verbs+"/filter", strings.NewReader(string(body)), "Content-Type",
+					ctx, g.guarded.client(certificates...), http.MethodPost, g.guarded.verbs+below+"/filter", strings.NewReader(string(body)), "Content-Type",
 					asJSON,
 				)
 			}
