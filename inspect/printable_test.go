@@ -28,7 +28,7 @@ func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 		"right\u202eleft\u2066\u200b":          `right\u202eleft\u2066\u200b`,
 		"a\u00a0b\u2028c":                      `a\u00a0b\u2028c`,
 		"\xff\xfe broken \xc3":                 `\xff\xfe broken \xc3`,
-		"\ufffd is what stands for \U000e0001": "\ufffd is what stands for \\U000e0001",
+		"\ufffd replaces \U000e0001": "\ufffd replaces \\U000e0001",
 	} {
 		if got := inspect.Printable(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -48,7 +48,7 @@ func TestPrintableTextIsOneLineOfPrintableCharacters(t *testing.T) {
 	})
 }
 
-// hostile is an answer of which everything comes from somebody who writes to a terminal.
+// hostile is an answer whose every text comes from somebody who writes to a terminal.
 type hostile struct {
 	Said string `json:"text"`
 }
