@@ -15,9 +15,9 @@ const (
 	columns      = 140
 )
 
-// Report is what was measured.
+// Report holds the measurements.
 type Report struct {
-	methods, fields []*size // those of types that are too large, the largest first, and at least one
+	methods, fields []*size // of too large types, the largest first, and at least one
 	sideways        []string
 	nilChecks       int
 	versions        []string // files
@@ -58,7 +58,7 @@ func verbTypes() []string {
 // isVersion says whether a package is a version of the configuration.
 func isVersion(dir string) bool { return strings.HasPrefix(dir, "api/config/v1") }
 
-// largest are the sizes of which a figure is beyond a bound, and the largest one in any case.
+// largest are the sizes with a figure beyond a bound, and the largest one in any case.
 func largest(all []*size, bound int, figure func(*size) int) []*size {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b *size) int { return figure(b) - figure(a) })
 	end := slices.IndexFunc(sorted, func(s *size) bool { return figure(s) <= bound })

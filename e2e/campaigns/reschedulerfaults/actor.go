@@ -107,7 +107,7 @@ func (r *run) victim() string {
 	return ""
 }
 
-// movingWorkload is one of which a pod is to move, or the other.
+// movingWorkload is a workload with a pod that is to move, or another one.
 func (r *run) movingWorkload(or string) string {
 	if step := r.step(); step != nil && r.script.workload(step.Replacement.Labels[appLabel]) != nil {
 		return step.Replacement.Labels[appLabel]

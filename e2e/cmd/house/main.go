@@ -20,7 +20,7 @@ func main() {
 }
 
 func run() error {
-	update := flag.Bool("update", false, "write the table of packages anew, from their comments, and measure nothing")
+	update := flag.Bool("update", false, "rewrite the table of packages from their comments, and measure nothing")
 	flag.Parse()
 	root, err := binaries.RepositoryDir(context.Background())
 	if err != nil {
