@@ -42,7 +42,7 @@ type Rescheduler struct {
 	Balance BalancePolicy `json:"balance"`
 	// Respread moves pods onto nodes that have joined lately.
 	Respread RespreadPolicy `json:"respread"`
-	// ScaleUp answers pods for which only more nodes help.
+	// ScaleUp answers pods that only more nodes help.
 	ScaleUp ScaleUp `json:"scaleUp"`
 	// Separate moves pods away from others, or off their nodes, on request.
 	Separate SeparatePolicy `json:"separate"`

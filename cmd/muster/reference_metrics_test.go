@@ -181,7 +181,7 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 		t,
 		"metrics.md",
 		"Metrics",
-		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Metrics of features that the configuration does not ask for are "+
+		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Metrics of what the configuration does not ask for are "+
 			"not there. [Runbooks](../runbooks.md) say what to do about alerts that are made of them.",
 		body,
 	)

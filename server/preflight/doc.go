@@ -1,3 +1,3 @@
-// Package preflight tells what a cluster allows muster to do, and how muster uses it. It asks the API server with its
+// Package preflight tells what muster needs of a cluster, what the cluster allows, and what follows. It asks the API server with its
 // user's rights, and changes nothing.
 package preflight

@@ -199,7 +199,7 @@ func (l *look) extender() {
 		}
 		return
 	default:
-		c.State, c.Found, c.Follows = OK, "the file says what muster's configuration asks", "a profile means the same, whichever side picks the node"
+		c.State, c.Found, c.Follows = OK, "the file says what muster's configuration asks", "a profile means the same on both sides"
 	}
 	l.add(c)
 }
