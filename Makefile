@@ -74,7 +74,7 @@ generate-chart: ## Write the table of values in the chart's README
 	cd e2e && go test ./chart -run TestTheReadmeHasTheValues -update
 
 .PHONY: reference
-reference: ## Write docs/reference anew: flags, configuration, endpoints and metrics
+reference: ## Rewrite docs/reference: flags, configuration, endpoints and metrics
 	go test ./cmd/muster -run '^TestTheReference' -update
 
 .PHONY: fmt

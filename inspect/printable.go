@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable is a text that is safe to show in a terminal, from any author: unprintable characters
+// Printable makes a text safe to show in a terminal, from any author: unprintable characters
 // are escaped, as \x1b for the escape character that begins a terminal's commands, \x0a for a new
 // line, \u202e for a change of the direction of writing. Labels, annotations and names in requests
 // may contain any of these.

@@ -27,7 +27,7 @@ line that has nodes filtered or rated otherwise than the profiles say.
 preflight asks with your own rights. After muster is installed, ask as
 its account, which takes the right to impersonate it, or run preflight in its pod.
 
-What is UNKNOWN cannot be told through the API, or not by who asks. The exit status is 1
+UNKNOWN marks what the API does not tell, or not to you. The exit status is 1
 if something is MISSING that is needed, and after any error.`,
 		Example: `  # What would muster find on this cluster?
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config

@@ -67,7 +67,7 @@ func (a *account) try(writes []write) {
 	}
 }
 
-// patch is a write to an object, which is given as resource/name, with a subresource behind it if the write is to one.
+// patch returns a write to an object, which is given as resource/name, with a subresource behind it if the write is to one.
 func patch(about, object, change, refusal string) write {
 	return write{about, func(a *account) error {
 		parts := strings.Split(object, "/")

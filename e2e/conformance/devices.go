@@ -257,7 +257,7 @@ func (s *source) deviceRequest(i int) resourcev1.DeviceRequest {
 	return request
 }
 
-// deviceSelectors are selectors; one of them may fail.
+// deviceSelectors draws a selector, or none. The selector may fail.
 func (s *source) deviceSelectors() []resourcev1.DeviceSelector {
 	if s.chance(70) {
 		return nil

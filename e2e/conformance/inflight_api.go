@@ -122,7 +122,7 @@ func isGone(object runtime.Object) bool {
 	return object.GetObjectKind().GroupVersionKind().Kind == goneKind
 }
 
-// podsThat are the pods, by UID, that something holds of.
+// podsThat returns the pods that satisfy a condition, ordered by UID.
 func (a *apiServer) podsThat(holds func(*corev1.Pod) bool) []*corev1.Pod {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -58,7 +58,7 @@ func (cp *ControlPlane) StartSchedulerReplicas(ctx context.Context, each ...Sche
 	return r, nil
 }
 
-// replicaName is the name of a replica and its files.
+// replicaName returns the name of a replica and its files.
 func replicaName(i int) binaries.Binary {
 	return binaries.Binary(fmt.Sprintf("%s-%d", binaries.Scheduler, i))
 }

@@ -50,7 +50,7 @@ func Define(ctx context.Context, client kubernetes.Interface, most int64) error 
 	return err
 }
 
-// Some is the request of a claim for a number of devices.
+// Some returns the request of a claim for a number of devices.
 func Some(count int64) resourcev1.ResourceClaimSpec {
 	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
 	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{

@@ -96,7 +96,7 @@ func lost(pages map[string]*page) (problems []error) {
 	return problems
 }
 
-// pages are all Markdown files except in hidden directories and in the built site.
+// pages lists all Markdown files except in hidden directories and in the built site.
 func (s Site) pages() (names []string, err error) {
 	err = fs.WalkDir(s.Repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {

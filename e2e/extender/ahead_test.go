@@ -210,7 +210,7 @@ func beside(node string) func(*corev1.Pod) {
 	}
 }
 
-// reserved is a gang of three whose room is kept on three nodes, until a pod goes that takes its time. Others of its
+// reserved creates a gang of three whose room is kept on three nodes, until a pod goes that takes its time. Others of its
 // priority want that room, and pods of no priority as well.
 func reserved(t *testing.T, start func(*cluster, muster.Options) *ahead) *ahead {
 	t.Helper()

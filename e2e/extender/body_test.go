@@ -112,7 +112,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memory is a line of /proc/PID/status in bytes: VmRSS is the present memory of the process, VmHWM
+// memory reads a line of /proc/PID/status in bytes: VmRSS is the present memory of the process, VmHWM
 // the most that it ever had.
 func (s *server) memory(line string) int {
 	s.Helper()

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// held is a gang of four that takes four of five nodes: muster holds three members while a door
+// held creates a gang of four that takes four of five nodes: muster holds three members while a door
 // keeps the bind call about the last one.
 func held(t *testing.T) (w *witness, d *door) {
 	t.Helper()

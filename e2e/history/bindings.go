@@ -82,7 +82,7 @@ func (b *Bindings) Observe(event watch.Event) {
 	b.changes = append(b.changes, c)
 }
 
-// trimmed is the part of a pod that a ledger reads.
+// trimmed returns the part of a pod that a ledger reads.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID},

@@ -21,7 +21,7 @@ type Source struct {
 	Watch   cache.WatchFuncWithContext
 }
 
-// Core are the nodes and the pods of a cluster that has none yet.
+// Core returns the nodes and the pods of a cluster that has none yet.
 func Core(ctx context.Context, client kubernetes.Interface) ([]Source, error) {
 	nodes, pods := client.CoreV1().Nodes(), client.CoreV1().Pods(metav1.NamespaceAll)
 	nodeList, err := nodes.List(ctx, metav1.ListOptions{})
@@ -38,7 +38,7 @@ func Core(ctx context.Context, client kubernetes.Interface) ([]Source, error) {
 	return []Source{{nodeList.ResourceVersion, nodes.Watch}, {podList.ResourceVersion, pods.Watch}}, nil
 }
 
-// Custom are the objects of a resource that come from now on, and changes of existing ones.
+// Custom returns the objects of a resource that come from now on, and changes of existing ones.
 func Custom(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource) (Source, error) {
 	objects := client.Resource(resource)
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})

@@ -66,7 +66,7 @@ func verbTypes() []string {
 // isVersion says whether a package is a version of the configuration.
 func isVersion(dir string) bool { return strings.HasPrefix(dir, "api/config/v1") }
 
-// largest are the sizes with a figure beyond a bound, and the largest one in any case.
+// largest returns the sizes with a figure beyond a bound, and the largest one in any case.
 func largest(all []*size, bound int, figure func(*size) int) []*size {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b *size) int { return figure(b) - figure(a) })
 	end := slices.IndexFunc(sorted, func(s *size) bool { return figure(s) <= bound })

@@ -129,7 +129,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// packing are fields of a profile that fills one node after the other: a scheduler that forgets a pod puts too much on
+// packing returns fields of a profile that fills one node after the other: a scheduler that forgets a pod puts too much on
 // a node.
 func packing() map[string]any {
 	const plugin = "NodeResourcesFit"

@@ -84,7 +84,7 @@ func (b *background) Write(p []byte) (int, error) {
 	return b.output.Write(p)
 }
 
-// said is the output from a position on.
+// said returns the output from a position on.
 func (b *background) said(from int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -115,7 +115,7 @@ func hasGate(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == name })
 }
 
-// patchWithGate is a JSON patch that adds the gate to a pod's own gates.
+// patchWithGate returns a JSON patch that adds the gate to a pod's own gates.
 func patchWithGate(pod *corev1.Pod, name string) ([]byte, error) {
 	gate := corev1.PodSchedulingGate{Name: name}
 	operation := map[string]any{"op": "add", "path": "/spec/schedulingGates", "value": []any{gate}}

@@ -32,7 +32,7 @@ func newReplicaForClients(t *testing.T, a api) *replica {
 	return r
 }
 
-// data is the content of a Secret.
+// data returns the content of a Secret.
 func (r *replica) data(name string) map[string][]byte {
 	r.Helper()
 	secret, err := r.client.CoreV1().Secrets("kube-system").Get(r.Context(), name, metav1.GetOptions{})

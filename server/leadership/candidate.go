@@ -94,8 +94,8 @@ func (c *Candidate) NotReady() error {
 	}
 }
 
-// Ineligible is closed when this process has led and may not any more. The caller that runs the Candidate is to stop then,
-// in good order: the process still has the lease.
+// Ineligible returns a channel that is closed when this process has led and may not any more. The caller that runs the
+// Candidate is to stop then, in good order: the process still has the lease.
 func (c *Candidate) Ineligible() <-chan struct{} { return c.ineligible }
 
 // standBy watches the lease until this process may run for it, so that it knows by then whether who has it has gone. It

@@ -46,7 +46,7 @@ func (b *Bench) Node(name, cpu string, change ...func(*corev1.Node)) {
 // Cordoned makes a node one that takes no pods.
 func Cordoned(node *corev1.Node) { node.Spec.Unschedulable = true }
 
-// Pod is a pod of the default scheduler that asks for a number of CPUs.
+// Pod returns a pod of the default scheduler that asks for a number of CPUs.
 func Pod(name, cpu string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: "1"},

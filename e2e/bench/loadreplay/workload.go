@@ -16,7 +16,7 @@ type Pod struct {
 	offset         int
 }
 
-// usage is the pod's usage at an age, in thousandths of a CPU.
+// usage returns the pod's usage at an age, in thousandths of a CPU.
 func (p *Pod) usage(ran time.Duration) int64 {
 	if ran < 0 || ran >= p.Runs {
 		return 0

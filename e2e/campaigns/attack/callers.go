@@ -353,7 +353,7 @@ func (g *ground) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", g.muster.Pid()), []byte("5"), 0o200)
 }
 
-// memory is a line of /proc/PID/status of muster in bytes: VmRSS is its present memory, VmHWM the
+// memory reads a line of /proc/PID/status of muster in bytes: VmRSS is its present memory, VmHWM the
 // most that it had.
 func (g *ground) memory(line string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.muster.Pid()))

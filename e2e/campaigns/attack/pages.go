@@ -277,7 +277,7 @@ const (
 	requestsOf = `{"containers": [{"name": "main", "resources": {%q: {%q: %q}}}]}`
 )
 
-// everywhere is a pod as it is sent to readers, by its place; of names its subject.
+// everywhere adds a pod to bodies as it is sent to each of its readers; of says what the pod is about.
 func everywhere(bodies map[string]string, of, pod string) {
 	for path, form := range map[string]string{
 		"/filter": filterOf, "/prioritize": filterOf, "/preempt": preemptOf, "/debug/explain": "%s", "/webhook/gates": reviewOf,

@@ -206,7 +206,7 @@ func (h hoard) judge() verdict {
 	return first(h.delay.judge(), held("%d gangs held room; %s", h.most, h.delay.judge().why))
 }
 
-// hoardAttack has a number of gangs of two members, a node each. Others want some of the nodes.
+// hoardAttack attacks with a number of gangs of two members, a node each. Others want some of the nodes.
 func hoardAttack(name, tries string, gangs, nodes, wanted int, timeout int64) Attack {
 	return plan[hoard]{
 		name:      name,

@@ -88,7 +88,7 @@ func clockTime(t time.Time) string {
 	return t.Local().Format("15:04:05.000000")
 }
 
-// Followed is a source of the objects of a typed client that come from now on, and of the fate of existing ones.
+// Followed returns a source of the objects of a typed client that come from now on, and of the fate of existing ones.
 func Followed[L metav1.ListInterface](ctx context.Context, objects interface {
 	List(ctx context.Context, o metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)

@@ -125,7 +125,7 @@ func (c *claimsLeft) figures(out io.Writer) {
 	fmt.Fprintf(out, "figure device_claims_left_behind=%d\n", c.Load())
 }
 
-// leftBehind are the claims that hold devices for pods that do not run: for pods on no node, and for gone pods.
+// leftBehind names the claims that hold devices for pods that do not run: for pods on no node, and for gone pods.
 func (s *state) leftBehind() (because []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
 		claim := s.claims[name]

@@ -245,7 +245,7 @@ func (w *writer) addPod(priority string, of faultcampaign.Fault) {
 	})
 }
 
-// someGang is one of the existing gangs.
+// someGang draws one of the existing gangs.
 func (w *writer) someGang() *gang {
 	names := slices.Sorted(maps.Keys(w.gangs))
 	return w.gangs[names[w.rand.IntN(len(names))]]

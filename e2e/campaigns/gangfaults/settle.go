@@ -59,7 +59,7 @@ func (s *state) unsettled() (because []string) {
 	return because
 }
 
-// fitting is the number of members of a gang, and of gangs that start together with it, that have room, if
+// fitting returns the number of members of a gang, and of gangs that start together with it, that have room, if
 // the gang could start; 0 when it could not. All members of a bundle are alike. Members that the scheduler
 // refuses by itself may have places as well.
 func (s *state) fitting(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {

@@ -96,7 +96,7 @@ func newChronicle(history []entry, slack time.Duration) chronicle {
 	return c
 }
 
-// together are a gang and its partners in starting, as it said last before a time.
+// together returns a gang and its partners in starting, as the gang said last before a time.
 func (c chronicle) together(gang string, at time.Time) []string {
 	together := []string{gang}
 	for chapter := range c.between(gang, at, at) {
@@ -298,7 +298,7 @@ func (s *state) isUncontested(key groupKey, late []*corev1.Pod) bool {
 	return enough && left >= wanted
 }
 
-// contest is the finding of isUncontested, in words.
+// contest returns the finding of isUncontested, in words.
 func (s *state) contest(key groupKey, late []*corev1.Pod) string {
 	g := s.standing(key)
 	wanted, left, _ := s.weigh(key, late)
@@ -342,7 +342,7 @@ func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enoug
 	return wanted, fit.Left(nodes, kept, rivals, like), enough
 }
 
-// others are the pods that have a place already, by a binding or by a nomination that counts for a priority, and pods
+// others returns the pods that have a place already, by a binding or by a nomination that counts for a priority, and pods
 // outside some gangs that may be scheduled anywhere.
 func (s *state) others(own map[groupKey]bool, priority int32) (kept, rivals []*corev1.Pod) {
 	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {

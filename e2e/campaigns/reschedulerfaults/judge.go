@@ -243,7 +243,7 @@ func (s *story) judgeCoolDown(before, m move) (findings []finding) {
 	return findings
 }
 
-// name is the name of the plan in findings.
+// name returns the name of the plan in findings.
 func (p *planLife) name() string {
 	switch {
 	case p == nil:

@@ -234,7 +234,7 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 	return false
 }
 
-// room is the part of a node that a plan leaves: without the pods that are to leave it, and with
+// room returns the part of a node that a plan leaves: without the pods that are to leave it, and with
 // the pods that are to come.
 func (s *state) room(node string, plan *planLife, final *state) int64 {
 	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan, final)
@@ -246,7 +246,7 @@ func (s *state) room(node string, plan *planLife, final *state) int64 {
 	return left
 }
 
-// toCome is the sum of the requests of pods that a plan expects on a node and that are not there.
+// toCome returns the sum of the requests of pods that a plan expects on a node and that are not there.
 func (s *state) toCome(node string, plan *planLife, final *state) (total int64) {
 	came := map[types.UID]int{} // by controller, since the plan was made
 	for _, p := range s.pods {

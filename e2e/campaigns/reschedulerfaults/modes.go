@@ -108,7 +108,7 @@ func (r *run) setMode(ctx context.Context, mode v1alpha1.Mode) error {
 	return nil
 }
 
-// mode is the mode that a rescheduler reports, "" when it reports none.
+// mode returns the mode that a rescheduler reports, "" when it reports none.
 func (p *processes) mode(ctx context.Context, replica int) v1alpha1.Mode {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

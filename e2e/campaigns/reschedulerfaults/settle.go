@@ -40,7 +40,7 @@ func (s *story) judgePending() (findings []finding) {
 	return findings
 }
 
-// replacedBy is the eviction that a pod came for, nil when it came for another reason: the pod that
+// replacedBy returns the eviction that a pod came for, nil when it came for another reason: the pod that
 // its controller made first after an eviction replaces the evicted one.
 func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 	came := map[types.UID]bool{} // for an eviction

@@ -195,7 +195,7 @@ func (p *planLife) expires() time.Time {
 
 func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }
 
-// step is the plan's step for a pod, nil when the plan does not move it.
+// step returns the plan's step for a pod, nil when the plan does not move it.
 func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	for i := range p.object.Spec.Steps {
 		if step := &p.object.Spec.Steps[i]; step.Pod.UID == uid {
@@ -245,7 +245,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// controllerOf is the UID of the controller that replaces a pod, "" for none.
+// controllerOf returns the UID of the controller that replaces a pod, "" for none.
 func controllerOf(pod *corev1.Pod) types.UID {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return owner.UID

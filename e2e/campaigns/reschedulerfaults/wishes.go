@@ -252,7 +252,7 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-// usage is the present usage of nodes, by their names.
+// usage returns the present usage of nodes, by their names.
 func (r *run) usage(now time.Time) map[string]*slov1alpha1.NodeMetricStatus {
 	used, pods := map[string]int64{}, map[string][]slov1alpha1.PodMetricInfo{}
 	r.record.look(func(s *state) {
@@ -281,7 +281,7 @@ func (r *run) usage(now time.Time) map[string]*slov1alpha1.NodeMetricStatus {
 	return all
 }
 
-// heat is the usage of a pod, in percent of its request.
+// heat returns the usage of a pod, in percent of its request.
 func (r *run) heat(pod *corev1.Pod) int64 {
 	if w := r.script.workload(pod.Labels[appLabel]); w != nil {
 		return w.heat

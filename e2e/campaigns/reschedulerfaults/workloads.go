@@ -187,7 +187,7 @@ func (w *replicas) job() *batchv1.Job {
 	return job
 }
 
-// budget is a PodDisruptionBudget of the pods, that allows a number of them to be down.
+// budget returns a PodDisruptionBudget of the pods, that allows a number of them to be down.
 func (w *replicas) budget(most int) *policyv1.PodDisruptionBudget {
 	down := intstr.FromInt32(int32(most))
 	return &policyv1.PodDisruptionBudget{

@@ -244,7 +244,7 @@ func (w *writer) addPDBs() {
 	}
 }
 
-// someWorkload is one of the existing workloads, except the system's.
+// someWorkload draws one of the existing workloads, except the system's.
 func (w *writer) someWorkload() *replicas {
 	all := slices.DeleteFunc(slices.Clone(w.workloads), func(a *replicas) bool { return a.stays == ofSystem })
 	return all[w.rand.IntN(len(all))]

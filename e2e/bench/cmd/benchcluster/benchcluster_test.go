@@ -81,7 +81,7 @@ func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	}
 }
 
-// rounds are measurements of a rate of pods per second.
+// rounds returns measurements with rates in pods per second.
 func rounds(rates ...float64) []measurement {
 	var all []measurement
 	for _, rate := range rates {

@@ -50,7 +50,7 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err err
 	return g, g.reserve(ctx)
 }
 
-// nodes is the number of members.
+// nodes returns a node for each member.
 func nodes() (all []*corev1.Node) {
 	for i := range members {
 		all = append(all, workload.NewNode(fmt.Sprintf("node-%d", i), "4", workload.Room(16, 20)))

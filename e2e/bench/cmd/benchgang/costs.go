@@ -55,7 +55,7 @@ func (r *cellRun) calmDown(ctx context.Context) error {
 	return fmt.Errorf("wait for the control plane to calm down: %w", err)
 }
 
-// effort is the work of all running processes since they started: the control plane, with its
+// effort returns the work of all running processes since they started: the control plane, with its
 // scheduler, and the extender.
 func (r *cellRun) effort() (time.Duration, error) {
 	pids := sets.New(slices.Collect(maps.Values(r.ControlPlane.Pids()))...).Insert(r.entry.Pids()...)

@@ -73,7 +73,7 @@ func lost(all []trial, after func(*trial) time.Duration) (n int) {
 	return n
 }
 
-// enough is the least margin after which at most one trial in a given number is raced.
+// enough returns the least margin after which at most one trial in a given number is raced.
 func enough(all []trial, oneIn int) time.Duration {
 	var raced []time.Duration
 	for _, t := range all {

@@ -33,7 +33,7 @@ func tracesOf(name string) ([]trace, error) {
 	return nil, fmt.Errorf("%s=%s: want trace or distinct", tracesEnv, name)
 }
 
-// distinct is the cluster with pods that all ask for different amounts of memory: what is known of one says nothing of
+// distinct returns the cluster with pods that all ask for different amounts of memory: what is known of one says nothing of
 // another.
 func distinct(c *workload.Cluster) *workload.Cluster {
 	other := *c
