@@ -161,7 +161,7 @@ func TestABindingThatFailedIsFreeOrBoundAtOnce(t *testing.T) {
 			pods := c.Pods()
 			first, second := s.FilterAndBind(t.Context(), pods["first"], "a"), s.FilterAndBind(t.Context(), pods["second"], "a")
 			if (first == nil) != made || (second == nil) == made {
-				t.Errorf("the first one: %v; the second one, for which there is no other room: %v", first, second)
+				t.Errorf("the first one: %v; the second one, without any other room: %v", first, second)
 			}
 			place := map[string]string{"first": "", "second": "a"}
 			if made {
