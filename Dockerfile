@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # docker buildx build --platform linux/amd64,linux/arm64 -t registry.example.com/muster:v0.1.0 .
 #
-# The same commit gives the same binary, whoever builds it where: make test-chart builds it in two places. Give the images below by digest where the
+# The same commit gives the same binary for every builder anywhere: make test-chart builds it in two places. Give the images below by digest where the
 # rest has to be the same, too.
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build

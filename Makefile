@@ -60,7 +60,7 @@ docs-site: ## Make a site of the documentation in build/site, and check its link
 	cd e2e && go run ./cmd/docsite
 
 .PHONY: update
-update: generate generate-chart ## Write anew all that is checked in and made of something else: golden files and tables, too
+update: generate generate-chart ## Rewrite all that is checked in and made of something else: golden files and tables, too
 	go test ./api/config/v1alpha1 ./api/config/v1alpha2 ./cmd/muster -update
 	go test ./predicates -run TestTheInvalidationMatrix -update
 	cd e2e && go run ./cmd/house -update
@@ -74,7 +74,7 @@ generate-chart: ## Write the table of values in the chart's README
 	cd e2e && go test ./chart -run TestTheReadmeHasTheValues -update
 
 .PHONY: reference
-reference: ## Write docs/reference anew: flags, configuration, endpoints and metrics
+reference: ## Rewrite docs/reference: flags, configuration, endpoints and metrics
 	go test ./cmd/muster -run '^TestTheReference' -update
 
 .PHONY: fmt
@@ -93,7 +93,7 @@ lint: ## Run the linters over all modules
 	exit $$status
 
 .PHONY: house
-house: ## Measure the structure of the main module: large types, imports against the table in docs/design.md, long lines
+house: ## Measure the structure of the main module: large types, imports against the table in docs/design.md, long lines, listed words
 	@cd e2e && go run ./cmd/house
 	@$(MAKE) --no-print-directory interleavings
 
@@ -220,7 +220,7 @@ test-older: | $(RESULTS) ## Run what is decisive with the release of Kubernetes 
 	$(call go-test,older-campaigns,e2e/campaigns,-count=1 -timeout 60m -run '$(DECISIVE)' ./gangfaults)
 
 .PHONY: test-matrix
-test-matrix: | $(RESULTS) ## Run all tests against a real control plane, those of the chart included, with each release of Kubernetes
+test-matrix: | $(RESULTS) ## Run all tests against a real control plane, including the tests of the chart, with each release of Kubernetes
 	cd e2e && go test -count=1 -timeout 120m -parallel $(PARALLEL) ./...
 	cd e2e && go test -count=1 -timeout 60m $(WITH_OLDER) ./conformance
 	cd e2e && E2E_KUBERNETES=$(OLDER) go test -count=1 -timeout 120m -parallel $(PARALLEL) $$(go list ./... | grep -v /e2e/conformance$$)
@@ -260,7 +260,7 @@ soak: ## Look for what grows while everything in a cluster comes and goes (SOAK=
 	cd e2e/campaigns && go run ./cmd/soak -time=$(or $(SOAK),30m) -profiles=$(RESULTS)/soak
 
 .PHONY: attack
-attack: ## Attack muster as whoever calls it, as a tenant, as its own account taken over and as a page in a browser (ATTACK for a regexp of names)
+attack: ## Attack muster as a caller, as a tenant, as its own account taken over and as a page in a browser (ATTACK for a regexp of names)
 	cd e2e/campaigns && go run ./cmd/attack -run '$(ATTACK)'
 
 $(RESULTS):

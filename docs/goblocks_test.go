@@ -30,7 +30,7 @@ type goBlock struct {
 	text          string
 }
 
-// told is what the steps of a section have a reader write in words alone, by section and package.
+// told lists what the steps of a section ask of a reader in words alone, by section and package.
 var told = map[string]map[string]string{
 	"Adding a predicate": {
 		"api/config":      `const NodePool = "NodePool"`,
@@ -249,7 +249,7 @@ func compile(scratch, root string, blocks []goBlock, declared map[string]string)
 	return nil
 }
 
-// declarations are a block as declarations, whose lines are those of the page.
+// declarations reads a block as declarations with the lines of the page.
 func (b goBlock) declarations(root string) string {
 	text := fmt.Sprintf("//line %s:%d\n%s", filepath.Join(root, b.page), b.line, b.text)
 	if b.list != "" {

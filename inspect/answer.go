@@ -14,14 +14,14 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// Answer is what an endpoint tells. Programs get it as encoding/json writes it, with all escaped that is
-// not printable.
+// Answer is the reply of an endpoint. Programs get it as encoding/json writes it, with all escaped that
+// is not printable.
 type Answer interface {
 	// Text writes it for people.
 	Text(t *Table)
 }
 
-// WideAnswer is an Answer of which more can be told in more columns.
+// WideAnswer is an Answer that can tell more in further columns.
 type WideAnswer interface {
 	Answer
 	// Wide writes it for people with wide terminals.

@@ -7,7 +7,7 @@ import (
 	"github.com/munnerz/goautoneg"
 )
 
-// Format is what an answer is written in.
+// Format names how an answer is written.
 type Format string
 
 // The formats.
@@ -31,8 +31,8 @@ func (f Format) contentType() string {
 	return f.mediaType() + "; charset=utf-8"
 }
 
-// formatOf is the format that a request asks for, by ?format= or else by Accept: one of those
-// that are offered, and the first of them where it does not matter to the client.
+// formatOf returns the format that a request asks for, by ?format= or else by Accept: one of the
+// offered formats, and the first of them where the client accepts any.
 func formatOf(r *http.Request, offered []Format) (Format, error) {
 	if query := r.URL.Query(); query.Has("format") {
 		for _, format := range offered {
@@ -40,7 +40,7 @@ func formatOf(r *http.Request, offered []Format) (Format, error) {
 				return format, nil
 			}
 		}
-		return Text, Refuse(http.StatusBadRequest, "format: %q is not among those that there are: %s", query.Get("format"), list(offered))
+		return Text, Refuse(http.StatusBadRequest, "format: %q is not among the formats: %s", query.Get("format"), list(offered))
 	}
 	accepted := goautoneg.Negotiate(strings.Join(r.Header.Values("Accept"), ","), mediaTypes(offered))
 	for _, format := range offered {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// said is an answer of which somebody else wrote everything.
+// said is an answer whose every text somebody else wrote.
 type said struct {
 	Words map[string]string `json:"words"`
 }

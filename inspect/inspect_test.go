@@ -105,13 +105,13 @@ func TestWhatIsRefusedSaysWhy(t *testing.T) {
 		status                  int
 	}{
 		"a format that there is not": {
-			"/debug/crew?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+			"/debug/crew?format=yaml", text, `format: "yaml" is not among the formats: text, json` + "\n", http.StatusBadRequest,
 		},
 		"HTML where there is none": {
-			"/debug/crew?format=html", text, `format: "html" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+			"/debug/crew?format=html", text, `format: "html" is not among the formats: text, json` + "\n", http.StatusBadRequest,
 		},
 		"an empty format": {
-			"/debug/?format=", text, `format: "" is not among those that there are: text, json, html` + "\n", http.StatusBadRequest,
+			"/debug/?format=", text, `format: "" is not among the formats: text, json, html` + "\n", http.StatusBadRequest,
 		},
 		"what is not there": {"/debug/whale/white", text, `whale: none is "white"` + "\n", http.StatusNotFound},
 		"what is not there, for programs": {
@@ -123,7 +123,7 @@ func TestWhatIsRefusedSaysWhy(t *testing.T) {
 			"/boat?format=json", plain, `{"error":"GET /boat is not served; /debug/ lists what is"}` + "\n", http.StatusNotFound,
 		},
 		"an unknown path in another format": {
-			"/boat?format=yaml", text, `format: "yaml" is not among those that there are: text, json` + "\n", http.StatusBadRequest,
+			"/boat?format=yaml", text, `format: "yaml" is not among the formats: text, json` + "\n", http.StatusBadRequest,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable is a text that can be shown in a terminal, whoever wrote it: what is not printable is
-// escaped, as \x1b for the escape character that begins what a terminal obeys, \x0a for a new line,
-// \u202e for what turns the direction of writing. Labels, annotations and names in requests may
-// have any of it.
+// Printable makes a text safe to show in a terminal, from any author: unprintable characters
+// are escaped, as \x1b for the escape character that begins a terminal's commands, \x0a for a new
+// line, \u202e for a change of the direction of writing. Labels, annotations and names in requests
+// may contain any of these.
 func Printable(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) })
 	if at < 0 {

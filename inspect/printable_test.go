@@ -20,15 +20,15 @@ import (
 func TestWhatIsNotPrintableIsEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "",
-		"plain text, Größe, 漢字, 🙂, a\\b":       "plain text, Größe, 漢字, 🙂, a\\b",
-		"\x1b[2J\x1b]0;title\a":                `\x1b[2J\x1b]0;title\x07`,
-		"one\ntwo\r\n\tthree":                  `one\x0atwo\x0d\x0a\x09three`,
-		"\x00\x7f":                             `\x00\x7f`,
-		"\u009b31m":                            `\u009b31m`, // begins an escape sequence in one character
-		"right\u202eleft\u2066\u200b":          `right\u202eleft\u2066\u200b`,
-		"a\u00a0b\u2028c":                      `a\u00a0b\u2028c`,
-		"\xff\xfe broken \xc3":                 `\xff\xfe broken \xc3`,
-		"\ufffd is what stands for \U000e0001": "\ufffd is what stands for \\U000e0001",
+		"plain text, Größe, 漢字, 🙂, a\\b": "plain text, Größe, 漢字, 🙂, a\\b",
+		"\x1b[2J\x1b]0;title\a":          `\x1b[2J\x1b]0;title\x07`,
+		"one\ntwo\r\n\tthree":            `one\x0atwo\x0d\x0a\x09three`,
+		"\x00\x7f":                       `\x00\x7f`,
+		"\u009b31m":                      `\u009b31m`, // begins an escape sequence in one character
+		"right\u202eleft\u2066\u200b":    `right\u202eleft\u2066\u200b`,
+		"a\u00a0b\u2028c":                `a\u00a0b\u2028c`,
+		"\xff\xfe broken \xc3":           `\xff\xfe broken \xc3`,
+		"\ufffd replaces \U000e0001":     "\ufffd replaces \\U000e0001",
 	} {
 		if got := inspect.Printable(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
@@ -48,7 +48,7 @@ func TestPrintableTextIsOneLineOfPrintableCharacters(t *testing.T) {
 	})
 }
 
-// hostile is an answer of which everything comes from somebody who writes to a terminal.
+// hostile is an answer whose every text comes from somebody who writes to a terminal.
 type hostile struct {
 	Said string `json:"text"`
 }

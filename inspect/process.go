@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Process is what a process tells of itself, in the way of the components of Kubernetes.
+// Process tells of a process, in the way of the components of Kubernetes.
 type Process struct {
 	// Name and Version of the program.
 	Name, Version string

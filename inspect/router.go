@@ -14,7 +14,7 @@ const indexPath = "/debug/"
 type Endpoint struct {
 	// Method and Pattern are as chi has them.
 	Method, Pattern string
-	// About is what it answers, in a line.
+	// About says in a line what it answers.
 	About   string
 	Handler http.Handler
 }

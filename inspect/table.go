@@ -21,7 +21,7 @@ func (t *Table) Title(format string, args ...any) {
 	t.flush()
 }
 
-// Row adds cells. Those of a column are aligned until it is interrupted. One that is [Good], [Doubtful] or [Bad] has a colour
+// Row adds cells. Cells of a column are aligned until it is interrupted. One that is [Good], [Doubtful] or [Bad] has a colour
 // where answers are printed in colours.
 func (t *Table) Row(cells ...any) {
 	for i, cell := range cells {

@@ -23,14 +23,15 @@ import (
 	"muster.dev/muster/server/schedulerlease"
 )
 
-// ahead is what places pods before kube-scheduler asks about them. Without an API server there is nothing
-// to tell the scheduler by, and no bind call to hold: then gangs are only shown, and nominator and requeuer are nil.
+// ahead holds the parts that place pods before kube-scheduler asks about them. Without an API server there is
+// nothing to tell the scheduler by, and no bind call to hold: then gangs are only shown, and nominator and requeuer
+// are nil.
 type ahead struct {
 	gangs      *gang.Manager
 	nominator  *nomination.Nominator
 	requeuer   *requeue.Requeuer
 	components []app.Component
-	// synced and wait are those of the view, and of what places pods.
+	// synced and wait report on the view, and on the parts that place pods.
 	synced func() bool
 	wait   func(ctx context.Context) error
 }

@@ -26,7 +26,7 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// newHostileBench is what answers at all paths that take a body, in a cluster of a hundred nodes.
+// newHostileBench answers at all paths that take a body, in a cluster of a hundred nodes.
 func newHostileBench(t testing.TB) http.Handler {
 	t.Helper()
 	registry, config := prometheus.NewRegistry(), servertest.Config(t, "", "")

@@ -20,7 +20,7 @@ import (
 	"muster.dev/muster/server/extender"
 )
 
-// front is what answers: the verbs, the webhook and the pages, at their ports.
+// front answers: the verbs, the webhook and the pages, at their ports.
 type front struct {
 	log        *slog.Logger
 	patience   time.Duration // of stopping
@@ -141,7 +141,7 @@ func announce(log *slog.Logger, asks bool, ports []*app.Port) {
 	}
 	verbs := ports[0].Listener.Addr()
 	if !access.IsLoopback(verbs) && !asks {
-		log.Warn("whoever reaches the verbs may call them: listen on loopback, have clients show a certificate (serving.tls.clientCAFile or "+
+		log.Warn("anybody who reaches the verbs may call them: listen on loopback, have clients show a certificate (serving.tls.clientCAFile or "+
 			"selfManaged.clientSecretName), or let a NetworkPolicy keep others out", "listener", fieldVerbs, "address", verbs.String())
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// FuzzRepeated posts bodies in which an element of the fuzzer's is repeated, so that it finds those of
-// which a decoder makes most.
+// FuzzRepeated posts bodies that repeat an element of the fuzzer's, so that it finds the elements that
+// take a decoder the most memory.
 func FuzzRepeated(f *testing.F) {
 	boundedtest.SkipWithRaceDetector(f)
 	const size = 64 << 10

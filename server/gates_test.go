@@ -40,7 +40,7 @@ const (
 	addGateToo = `[{"op":"add","path":"/spec/schedulingGates/-","value":{"name":"muster.dev/gang"}}]`
 )
 
-// patchOf is what the webhook answers about a pod that it allows, "" for nothing.
+// patchOf returns the webhook's patch of a pod that the webhook allows, "" for none.
 func patchOf(t *testing.T, gates config.GangGates, body string) string {
 	t.Helper()
 	return patchAt(t, "/webhook/gates", config.NodeSelectionExtender, gates, body)
@@ -171,10 +171,10 @@ func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
 		operation, pod string
 		want           string
 	}{
-		"a member is, until there are enough":        {config.GatesUntilMembers, "CREATE", member, addGate},
-		"and none when gates are not wanted":         {config.GatesNever, "CREATE", member, ""},
-		"nor one that changes":                       {config.GatesUntilPlace, "UPDATE", member, ""},
-		"nor one that is deleted, of which is empty": {config.GatesUntilPlace, "DELETE", `{}`, ""},
+		"a member is, until there are enough":           {config.GatesUntilMembers, "CREATE", member, addGate},
+		"and none when gates are not wanted":            {config.GatesNever, "CREATE", member, ""},
+		"nor one that changes":                          {config.GatesUntilPlace, "UPDATE", member, ""},
+		"nor one that is deleted, with an empty object": {config.GatesUntilPlace, "DELETE", `{}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := patchOf(t, test.gates, servertest.ReviewOf(test.operation, test.pod)); got != test.want {

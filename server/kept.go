@@ -19,7 +19,7 @@ type kept struct {
 	placeholders *placeholder.Placeholders
 }
 
-// attempts is how often a place is judged anew as its node has changed meanwhile.
+// attempts is the number of times that a place is judged again when its node has changed meanwhile.
 const attempts = 3
 
 // Take implements [muster.dev/muster/placement/nomination.Reservations].

@@ -375,7 +375,7 @@ func TestAPortThatEverybodyReachesIsWarnedOfUnlessClientsAreAsked(t *testing.T) 
 				defer port.Listener.Close()
 			}
 			announce(slog.New(slog.NewTextHandler(p.log, nil)), p.config.Serving.TLS.AsksClients(), p.ports)
-			if got := strings.Contains(p.log.String(), `level=WARN msg="whoever reaches the verbs may call them`); got != test.want {
+			if got := strings.Contains(p.log.String(), `level=WARN msg="anybody who reaches the verbs may call them`); got != test.want {
 				t.Errorf("warned: %t, want %t:\n%s", got, test.want, p.log)
 			}
 		})

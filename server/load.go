@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/server/app"
 )
 
-// load is what brings usage into the view, and what is done for NodeMetrics.
+// load brings usage into the view, and serves NodeMetrics.
 type load struct {
 	feed    *usage.Feed
 	events  *app.Events // nil where nothing is done

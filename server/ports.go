@@ -20,7 +20,7 @@ const (
 	fieldDebug   = console.FieldDebug
 )
 
-// served is what there is to ask for.
+// served answers requests.
 type served struct {
 	verbs  []inspect.Endpoint
 	gates  *admission.Gates
@@ -28,12 +28,12 @@ type served struct {
 	pages  *console.Console
 }
 
-// work is what kube-scheduler calls, and whether it can.
+// work answers kube-scheduler, and says whether it can be called.
 func (s *served) work() []inspect.Endpoint {
 	return slices.Concat(s.verbs, s.health.Alive(), s.health.About())
 }
 
-// webhook is what the API server calls.
+// webhook answers the API server.
 func (s *served) webhook() []inspect.Endpoint {
 	return []inspect.Endpoint{
 		{
@@ -48,7 +48,7 @@ func (s *served) webhook() []inspect.Endpoint {
 	}
 }
 
-// debug is what people look at.
+// debug answers people.
 func (s *served) debug() []inspect.Endpoint {
 	return slices.Concat(s.pages.Endpoints(), s.health.Endpoints(), s.health.About())
 }

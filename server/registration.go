@@ -21,7 +21,7 @@ type registration struct {
 	wanted   atomic.Pointer[wanted]
 }
 
-// wanted is what the profiles in force ask of kube-scheduler.
+// wanted holds what the profiles in force ask of kube-scheduler.
 type wanted struct {
 	registration string
 	warned       atomic.Bool // the log has told that a caller was told something else

@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-// A file of kube-scheduler's says by the URL for which profiles it was printed.
+// The URL in a file of kube-scheduler's names the profiles that it was printed for.
 func TestACallTellsWhetherKubeSchedulerWasToldOfTheProfiles(t *testing.T) {
 	p, _ := newOnPipes(t, surroundings{}, func(cfg *config.Configuration) { cfg.Profiles[0].Offload = true })
 	call := func(path string) int {

@@ -34,7 +34,7 @@ type Options struct {
 	// SnapshotFiles are dumps to answer from instead; "-" is Stdin.
 	SnapshotFiles []string
 	Stdin         io.Reader
-	// Version is what /version reports.
+	// Version is the version that /version reports.
 	Version string
 	// Flags of the command line by name, which /flagz shows.
 	Flags map[string]string
@@ -89,7 +89,7 @@ type surroundings struct {
 	watched kubernetes.Interface
 }
 
-// base is what all parts of a server are made with.
+// base holds what all parts of a server are made with.
 type base struct {
 	Options
 	around  surroundings

@@ -76,7 +76,7 @@ func newHTTPS(b *base, a *api) (*https, error) {
 	return h, err
 }
 
-// forScheduler is what a listener needs that a kube-scheduler connects to, nil for plain http.
+// forScheduler configures a listener that a kube-scheduler connects to, nil for plain http.
 func (h *https) forScheduler() *tls.Config {
 	if h.certificates == nil {
 		return nil
@@ -84,7 +84,7 @@ func (h *https) forScheduler() *tls.Config {
 	return h.certificates.forScheduler()
 }
 
-// forAPIServer is what the listener of the webhook needs, nil for plain http.
+// forAPIServer configures the listener of the webhook, nil for plain http.
 func (h *https) forAPIServer() *tls.Config {
 	if h.certificates == nil {
 		return nil
@@ -100,12 +100,12 @@ func newCertificates(log *slog.Logger, files config.TLS, own *certs.Keeper) (*ce
 	return c, err
 }
 
-// forScheduler is what a listener needs that a kube-scheduler connects to.
+// forScheduler configures a listener that a kube-scheduler connects to.
 func (c *certificates) forScheduler() *tls.Config {
 	return c.tlsConfig(func(i identities) *tls.Config { return i.scheduler })
 }
 
-// forAPIServer is what the listener of the webhook needs.
+// forAPIServer configures the listener of the webhook.
 func (c *certificates) forAPIServer() *tls.Config {
 	return c.tlsConfig(func(i identities) *tls.Config { return i.apiServer })
 }
@@ -114,7 +114,7 @@ func (c *certificates) tlsConfig(of func(identities) *tls.Config) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
-		// Who is let in is decided anew for each connection, whomever an earlier one was of.
+		// Each connection is admitted or refused by itself, whatever client an earlier one had.
 		SessionTicketsDisabled: true,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return of(c.current(time.Now())), nil
@@ -144,7 +144,7 @@ func (c *certificates) current(now time.Time) identities {
 	return c.withClients()
 }
 
-// withClients has the authorities that muster makes for its clients be those of now.
+// withClients sets the authorities that muster makes for its clients to the present ones.
 func (c *certificates) withClients() identities {
 	if c.files.SelfManaged.ClientSecretName == "" {
 		return c.loaded

@@ -107,8 +107,8 @@ func newWatched(watcher *cluster.Watcher) *view {
 	}
 }
 
-// catchUpTimeout is how long the watch may lag behind what the leader before has bound. One that lags for
-// longer is broken, and is begun anew by a new process.
+// catchUpTimeout is how long the watch may lag behind what the leader before has bound. A watch that lags
+// for longer is broken, and a new process starts it again.
 const catchUpTimeout = 30 * time.Second
 
 // catchUp waits until the view has what the leader before has bound: a watch may be late, above all in a

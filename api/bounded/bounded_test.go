@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/api/seeded"
 )
 
-// allocated is what a function allocates, in bytes.
+// allocated returns the bytes that a function allocates.
 func allocated(work func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var before, after runtime.MemStats
@@ -228,7 +228,7 @@ type everything struct {
 	Plain   bool
 }
 
-// The sum that Check makes is what decoding allocates at most, whatever is decoded.
+// Whatever is decoded, decoding allocates at most the sum that Check makes.
 func TestDecodingAllocatesNoMoreThanWasAccountedFor(t *testing.T) {
 	value := hostileValue()
 	seeded.Check(t, func(t *rapid.T) {

@@ -12,8 +12,8 @@ import (
 
 var known = shapes{made: map[reflect.Type]*shape{}} //nolint:gochecknoglobals // what follows from types alone
 
-// Decode decodes a text into what into points to, as the API machinery does: names of fields are
-// case-sensitive, and those that are not known are left out.
+// Decode decodes a text into the value that into points to, as the API machinery does: names of
+// fields are case-sensitive, and unknown ones are left out.
 func Decode(text []byte, into any) error {
 	if _, err := Check(text, into); err != nil {
 		return err

@@ -50,7 +50,7 @@ func Length(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// stringEnd is where the quote stands that ends a string of which the rest begins at a place.
+// stringEnd returns the place of the quote that ends a string, given a place within the string.
 func stringEnd(text []byte, at int) (int, error) {
 	for {
 		quote := bytes.IndexByte(text[at:], '"')

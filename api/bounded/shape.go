@@ -91,7 +91,7 @@ func (s *shapes) make(t reflect.Type) *shape {
 	return made
 }
 
-// addFields adds the fields of a struct, those of embedded ones included.
+// addFields adds the fields of a struct, including the fields of embedded structs.
 func (s *shapes) addFields(to *shape, t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -16,8 +16,8 @@ const (
 	// MaxElements is how many elements a list, and how many entries a map may have: lists are long
 	// where a pod names nodes, or ports one by one.
 	MaxElements = 20_000
-	// MaxName is how long the name of a field or an entry may be, in bytes. Those of the API have
-	// 253 and 63 with a slash between at most.
+	// MaxName is how long the name of a field or an entry may be, in bytes. Names of the API have
+	// at most 253 and 63 bytes with a slash between.
 	MaxName = 317
 	// maxNumber is how long a number may be, and maxWord a text that stands for something else, as
 	// a time, in bytes.
@@ -226,7 +226,7 @@ func (w *walker) elements(d *jx.Decoder, of *shape) error {
 	return elements.Err()
 }
 
-// any walks over a value of which nothing is known: its objects become maps, its lists slices of
+// any walks over a value without a known type: its objects become maps, its lists slices of
 // interfaces.
 func (w *walker) any(d *jx.Decoder, next jx.Type) error {
 	boxed := &shape{kind: anything, size: 16}

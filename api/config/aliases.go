@@ -68,7 +68,7 @@ func everyOldName() oldNames {
 	return names
 }
 
-// today returns the names that a name stands for: those of the table, else itself.
+// today returns the names that a name stands for: the table's, else the name itself.
 func (o oldNames) today(name string) []string {
 	if names, old := o[name]; old {
 		return names
@@ -76,8 +76,8 @@ func (o oldNames) today(name string) []string {
 	return []string{name}
 }
 
-// replaceIn returns the plugins by today's names. Of those that stand for the same
-// plugin, the first counts.
+// replaceIn returns the plugins by today's names. Among plugins that stand for the same one, the
+// first counts.
 func (o oldNames) replaceIn(plugins []Plugin) []Plugin {
 	var renamed []Plugin
 	for _, plugin := range plugins {

@@ -4,9 +4,9 @@ import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // InterPodAffinityArgs are the arguments of InterPodAffinity.
 type InterPodAffinityArgs struct {
-	// HardPodAffinityWeight is what a topology domain scores for each pod in it whose
-	// required affinity matches the pod at hand, 0 to 100. Defaults to 1; 0 leaves
-	// required affinity out of the score.
+	// HardPodAffinityWeight is the score, 0 to 100, that a topology domain gets for each pod in it
+	// whose required affinity matches the pod at hand. Defaults to 1; 0 leaves required affinity
+	// out of the score.
 	HardPodAffinityWeight *int32 `json:"hardPodAffinityWeight"`
 	// IgnorePreferredTermsOfExistingPods leaves a pod without preferred terms of its own
 	// unscored, whatever the pods that run prefer or require, which spares looking at

@@ -62,8 +62,8 @@ type LoadAwareSchedulingArgs struct {
 	AllowCustomizeEstimation bool `json:"allowCustomizeEstimation,omitempty"`
 	// Aggregated has nodes filtered and scored by statistics of their usage.
 	Aggregated *LoadAwareSchedulingAggregatedArgs `json:"aggregated,omitempty"`
-	// SupportedResources are resources beside cpu, memory and those that are named above
-	// which annotations of nodes may set thresholds for.
+	// SupportedResources are resources beside cpu, memory and the ones named above. Annotations of
+	// nodes may set thresholds for them.
 	SupportedResources []corev1.ResourceName `json:"supportedResources,omitempty"`
 }
 

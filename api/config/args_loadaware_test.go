@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/api/config/strict"
 )
 
-// loadAware is the arguments as JSON, as they are by default but for some sections.
+// loadAware returns the default arguments as JSON, with some sections replaced.
 func loadAware(expiration int, expired bool, weights, dominant, thresholds, more string) string {
 	return fmt.Sprintf(`{"filterExpiredNodeMetrics":true,`+
 		`"nodeMetricExpirationSeconds":%d,"enableScheduleWhenNodeMetricsExpired":%t,%s%s"usageThresholds":%s,%s}`,

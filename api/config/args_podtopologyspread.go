@@ -21,10 +21,10 @@ type PodTopologySpreadArgs struct {
 type PodTopologySpreadDefaulting string
 
 const (
-	// SystemDefaulting takes those of kube-scheduler, which prefer a skew of at most 3
-	// between nodes and of at most 5 between zones.
+	// SystemDefaulting takes kube-scheduler's constraints, which prefer a skew of at most 3 between
+	// nodes and of at most 5 between zones.
 	SystemDefaulting PodTopologySpreadDefaulting = "System"
-	// ListDefaulting takes those of defaultConstraints, which may be none.
+	// ListDefaulting takes defaultConstraints, which may be empty.
 	ListDefaulting PodTopologySpreadDefaulting = "List"
 )
 

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/api/config/strict"
 )
 
-// argsCase is what becomes of arguments.
+// argsCase gives arguments and the outcome of reading them.
 type argsCase struct {
 	name string
 	args PluginArgs // zero

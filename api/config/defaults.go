@@ -124,8 +124,7 @@ func (p *Profile) setDefaults() {
 	p.setArgsDefaults()
 }
 
-// setArgsDefaults completes the arguments that are given and adds those of the other
-// plugins that run.
+// setArgsDefaults completes the given arguments and adds the arguments of the other running plugins.
 func (p *Profile) setArgsDefaults() {
 	configured := map[string]bool{}
 	for i := range p.PluginConfig {

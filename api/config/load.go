@@ -53,8 +53,8 @@ type LoadPrometheus struct {
 	// URL is the address of the server, with the path that its API is under, if any. Required
 	// for source Prometheus.
 	URL string `json:"url,omitempty"`
-	// CAFile is the path of the PEM certificates that the server's certificate must be signed
-	// by. Empty means those of the system.
+	// CAFile is the path of the PEM certificates that the server's certificate must be signed by.
+	// Empty means the system's certificates.
 	CAFile string `json:"caFile,omitempty"`
 	// BearerTokenFile is the path of the token that is sent. It is read again when it changes.
 	// Empty means none.
@@ -68,9 +68,9 @@ type LoadPrometheus struct {
 	Window metav1.Duration `json:"window"`
 	// Percentiles says where statistics come from: Own (default) or Subqueries.
 	Percentiles PrometheusPercentiles `json:"percentiles"`
-	// Node says what nodes use, and which series is of which node.
+	// Node names the series of nodes' usage, and the labels that tell the node of each.
 	Node PrometheusNode `json:"node"`
-	// Pod says what pods use, and which series is of which pod.
+	// Pod names the series of pods' usage, and the labels that tell the pod of each.
 	Pod PrometheusPod `json:"pod"`
 }
 
@@ -87,7 +87,7 @@ const (
 	PercentilesSubqueries PrometheusPercentiles = "Subqueries"
 )
 
-// PrometheusNode says what nodes use, and which series is of which node.
+// PrometheusNode names the series of nodes' usage, and the labels that tell the node of each.
 type PrometheusNode struct {
 	// Queries are PromQL by resource, each with one series for a node: cores of cpu, bytes of
 	// memory. An empty one leaves its resource out. A node counts as measured when all are
@@ -106,7 +106,7 @@ type PrometheusNode struct {
 	Pattern string `json:"pattern"`
 }
 
-// PrometheusPod says what pods use, and which series is of which pod.
+// PrometheusPod names the series of pods' usage, and the labels that tell the pod of each.
 type PrometheusPod struct {
 	// Queries are PromQL by resource, each with one series for a pod. An empty one leaves its
 	// resource out. Defaults to those for cAdvisor, of cpu and memory.
@@ -121,8 +121,8 @@ type PrometheusPod struct {
 // leader does it.
 type LoadNodeMetrics struct {
 	// Manage has muster create a NodeMetric for each node, configure it by the ConfigMap
-	// slo-controller-config, and delete those of nodes that are gone. Leave it to
-	// Koordinator's koord-manager where there is one. Defaults to false.
+	// slo-controller-config, and delete it once the node is gone. Leave it to Koordinator's
+	// koord-manager where there is one. Defaults to false.
 	Manage bool `json:"manage"`
 	// ConfigNamespace is the namespace of that ConfigMap. Defaults to koordinator-system.
 	ConfigNamespace string `json:"configNamespace"`

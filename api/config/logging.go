@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Logging is what is logged. It changes with the file, without a restart.
+// Logging configures the log. It changes with the file, without a restart.
 type Logging struct {
 	// Level is the least important one to log: debug, info (default), warn or error.
 	Level LogLevel `json:"level"`
@@ -16,13 +16,13 @@ type Logging struct {
 type LogLevel string
 
 const (
-	// LogDebug is what helps to find a mistake, such as a line for each call.
+	// LogDebug is for details that help to find a mistake, such as a line for each call.
 	LogDebug LogLevel = "debug"
-	// LogInfo is what happens in good order.
+	// LogInfo is for events in good order.
 	LogInfo LogLevel = "info"
-	// LogWarn is what somebody should look at.
+	// LogWarn is for events that somebody should look at.
 	LogWarn LogLevel = "warn"
-	// LogError is what has failed.
+	// LogError is for failures.
 	LogError LogLevel = "error"
 )
 

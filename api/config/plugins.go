@@ -35,16 +35,16 @@ const (
 	NodeConditions = "NodeConditions"
 	// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
 	ServiceAffinity = "ServiceAffinity"
-	// LoadAware keeps pods off nodes that are, or are about to be, too busy, and prefers
-	// those that are least so. It is Koordinator's, and looks at what is measured.
+	// LoadAware keeps pods off nodes that are, or are about to be, too busy, and prefers the least
+	// busy nodes. The plugin is Koordinator's, and goes by measured usage.
 	LoadAware = "LoadAware"
 )
 
 // AllPlugins is the name that stands for all default plugins in a disabled list.
 const AllPlugins = "*"
 
-// PluginArgs are the arguments of a plugin. Their JSON form is what a user writes
-// under pluginConfig[].args; a zero field means its default.
+// PluginArgs are the arguments of a plugin. Users write their JSON form under pluginConfig[].args;
+// a zero field means its default.
 type PluginArgs interface {
 	setDefaults()
 	validate(path *field.Path) field.ErrorList

@@ -19,13 +19,13 @@ type Profile struct {
 	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
 	// own. Needs every default filter plugin. Defaults to false.
 	Offload bool `json:"offload"`
-	// Shortlist is how many nodes filter answers with at most, with nodeSelection: Scheduler:
-	// those that kube-scheduler's own scores rate best, which muster knows without looking at
-	// every node again. kube-scheduler picks one of them, and is spared the scores of all
-	// others. All nodes that fit are answered with when it is 0, when the profile runs
-	// LoadAware, and for pods that claim devices or volumes, as kube-scheduler scores these
-	// in ways of its own. Set it to 0 where kube-scheduler has other score plugins, weights
-	// or arguments than `muster scheduler-config` prints. Defaults to 32.
+	// Shortlist is the greatest number of nodes that filter answers with, with nodeSelection:
+	// Scheduler: the nodes that kube-scheduler's own scores rate best. Muster knows these scores
+	// without looking at every node again. kube-scheduler picks one of these nodes, and scores no
+	// others. Filter answers with all nodes that fit when Shortlist is 0, when the profile runs
+	// LoadAware, and for pods that claim devices or volumes, as kube-scheduler scores these in ways
+	// of its own. Set it to 0 where kube-scheduler has other score plugins, weights or arguments
+	// than `muster scheduler-config` prints. Defaults to 32.
 	Shortlist *int32 `json:"shortlist,omitempty"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
@@ -38,9 +38,9 @@ type Profile struct {
 type NodeSelection string
 
 const (
-	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with the best nodes
-	// that fit (shortlist). Of the profile's scores kube-scheduler gives those that it has, as
-	// `muster scheduler-config` tells it; muster adds the others. With offload muster gives all.
+	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with the best nodes that fit
+	// (shortlist). kube-scheduler gives the profile's scores that it has, as `muster
+	// scheduler-config` tells it; muster adds the others. With offload muster gives all.
 	NodeSelectionScheduler NodeSelection = "Scheduler"
 	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
 	// and kube-scheduler skips prioritize and its own scores.
@@ -77,10 +77,9 @@ type Plugins struct {
 	Score PluginSet `json:"score,omitzero"`
 }
 
-// PluginSet changes the default plugins of one extension point: the defaults run
-// first, in their order and without those that are disabled; those that are enabled
-// follow. Enabling a default plugin that is not disabled sets its weight and leaves
-// it in its place.
+// PluginSet changes the default plugins of one extension point. The defaults that are not disabled
+// run first, in their order; the enabled plugins follow. Enabling a default plugin that is not
+// disabled sets its weight and leaves it in its place.
 type PluginSet struct {
 	// Enabled plugins run in addition to the default ones.
 	Enabled []Plugin `json:"enabled,omitempty"`
@@ -112,8 +111,8 @@ type PluginConfig struct {
 	// to the plugin's own type, such as *NodeResourcesFitArgs. Read them with the method
 	// of Profile that is named after that type.
 	Args any `json:"args,omitempty"`
-	// Ignored has a line for each field that was left out when the arguments were decoded, with
-	// its path: those of Koordinator's arguments that muster does not go by.
+	// Ignored has a line for each field that decoding the arguments left out, with its path: fields
+	// of Koordinator's arguments that muster does not go by.
 	Ignored []string `json:"-"`
 }
 
@@ -162,8 +161,8 @@ func (c *Configuration) HasAhead() bool {
 	return slices.ContainsFunc(c.Profiles, func(p Profile) bool { return p.NodeSelection == NodeSelectionAhead })
 }
 
-// IsDefault reports whether a profile has the plugins that run by default, with their default arguments: those that a
-// kube-scheduler without configuration has.
+// IsDefault reports whether a profile has the default plugins with their default arguments, as a kube-scheduler
+// without configuration has them.
 func (p *Profile) IsDefault() bool {
 	plain := Profile{NodeSelection: p.NodeSelection, Offload: p.Offload}
 	return slices.Equal(p.FilterPlugins(), plain.FilterPlugins()) && slices.Equal(p.ScorePlugins(), plain.ScorePlugins()) &&
@@ -214,8 +213,8 @@ func (p *Profile) runs(name string) bool {
 		slices.ContainsFunc(p.ScorePlugins(), func(score ScorePlugin) bool { return score.Name == name })
 }
 
-// applyTo turns the default plugins into those that run, by the rules of
-// kube-scheduler's mergePluginSet.
+// applyTo turns the default plugins into the plugins that run, by the rules of kube-scheduler's
+// mergePluginSet.
 func (s PluginSet) applyTo(defaults []Plugin) []Plugin {
 	plugins := slices.DeleteFunc(defaults, func(plugin Plugin) bool {
 		return indexOf(s.Disabled, AllPlugins) >= 0 || indexOf(s.Disabled, plugin.Name) >= 0

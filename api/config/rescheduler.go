@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
-// Rescheduler is what 'muster reschedule' does. Which of several replicas acts is decided
-// through a Lease named after leaderElection.resourceName, with -rescheduler behind it.
+// Rescheduler configures 'muster reschedule'. A Lease named after leaderElection.resourceName, with
+// -rescheduler behind it, decides which of several replicas acts.
 type Rescheduler struct {
 	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Defaults to
 	// 127.0.0.1:8889.
@@ -42,13 +42,13 @@ type Rescheduler struct {
 	Balance BalancePolicy `json:"balance"`
 	// Respread moves pods onto nodes that have joined lately.
 	Respread RespreadPolicy `json:"respread"`
-	// ScaleUp is what is done about pods for which only more nodes help.
+	// ScaleUp answers pods that only more nodes help.
 	ScaleUp ScaleUp `json:"scaleUp"`
 	// Separate moves pods away from others, or off their nodes, on request.
 	Separate SeparatePolicy `json:"separate"`
 	// Repair moves pods off nodes that would not take them any more.
 	Repair RepairPolicy `json:"repair"`
-	// ScaleDown is what is done about nodes that the cluster could do without.
+	// ScaleDown handles nodes that the cluster could do without.
 	ScaleDown ScaleDown `json:"scaleDown"`
 	// Evictable says which pods may be moved.
 	Evictable Evictable `json:"evictable"`
@@ -89,8 +89,8 @@ const (
 	MarkCordon   NodeMark = "Cordon"
 )
 
-// ScaleUp is what is done about pods for which moving others was shown not to make room, besides
-// to say so of them. It needs makeRoom.
+// ScaleUp says what else is done about pods that moving others does not help, besides reporting
+// them. ScaleUp needs makeRoom.
 type ScaleUp struct {
 	// ProvisioningRequest asks a cluster autoscaler for nodes.
 	ProvisioningRequest ProvisioningRequest `json:"provisioningRequest"`
@@ -104,32 +104,32 @@ type ProvisioningRequest struct {
 	// ClassName is the provisioning class. Defaults to best-effort-atomic-scale-up.autoscaling.x-k8s.io,
 	// which adds nodes. Of Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none.
 	ClassName string `json:"className"`
-	// Parameters are passed on to whoever serves the class, such as ValidUntilSeconds: "600".
+	// Parameters are passed on to the autoscaler that serves the class, such as ValidUntilSeconds: "600".
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// ScaleDown is what is done about nodes that the cluster could do without.
+// ScaleDown handles nodes that the cluster could do without.
 type ScaleDown struct {
 	// Annotate has each say so in an annotation. Defaults to false.
 	Annotate bool `json:"annotate"`
 }
 
-// Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets,
-// critical ones, those that nothing would replace and those annotated not to be evicted.
+// Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets, critical
+// pods, pods that nothing would replace and pods annotated not to be evicted.
 type Evictable struct {
 	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Defaults to false.
 	AllowLocalStorage bool `json:"allowLocalStorage"`
 	// AllowClaims allows to move pods with PersistentVolumeClaims. Defaults to false.
 	AllowClaims bool `json:"allowClaims"`
-	// AllowHigherPriority allows to move pods for those of lower priority. Defaults to false.
+	// AllowHigherPriority allows pods to be moved for the sake of lower-priority pods. Defaults to false.
 	AllowHigherPriority bool `json:"allowHigherPriority"`
 	// AllowSingleReplica allows to move the only pod of a controller that is ready. Defaults to
 	// false.
 	AllowSingleReplica bool `json:"allowSingleReplica"`
 	// AllowKubeSystem allows to move pods of kube-system. Defaults to false.
 	AllowKubeSystem bool `json:"allowKubeSystem"`
-	// Controllers are kinds, such as CloneSet.apps.kruise.io, whose pods may be moved besides those
-	// of ReplicaSets, StatefulSets, ReplicationControllers, and Jobs that bear it.
+	// Controllers are further kinds, such as CloneSet.apps.kruise.io, whose pods may be moved,
+	// besides ReplicaSets, StatefulSets, ReplicationControllers, and Jobs that bear it.
 	Controllers []string `json:"controllers,omitempty"`
 	// BelowPriority protects pods of this priority and above.
 	BelowPriority *int32 `json:"belowPriority,omitempty"`
@@ -172,7 +172,7 @@ type DisruptionBudgets struct {
 	Windows []MaintenanceWindow `json:"windows,omitempty"`
 }
 
-// EvictionRate is so many evictions in any period of that length.
+// EvictionRate allows a number of evictions in any period of a given length.
 type EvictionRate struct {
 	// Evictions is how many, 0 for any number.
 	Evictions int32 `json:"evictions"`

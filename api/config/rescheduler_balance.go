@@ -25,10 +25,10 @@ type RelievePolicy struct {
 	// lower than the high one of its resource, so that what has moved does not move on.
 	// Defaults to cpu 65 and memory 75.
 	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
-	// PressureThresholds make a node hot, too: to have processes wait for cpu or memory so many percent of the time. It
-	// is relieved of a tenth of what it uses of that at a time, and no pod moves to such a node. They need
-	// load.source Prometheus and load.prometheus.node.pressure: NodeMetrics and metrics.k8s.io do not tell it, and
-	// highThresholds tell starvation by what they measure. Defaults to none.
+	// PressureThresholds make a node hot, too: when processes wait for cpu or memory for this percentage of the time.
+	// Each relief takes a tenth of the node's usage of that resource off the node, and no pod moves to such a node.
+	// Pressure needs load.source Prometheus and load.prometheus.node.pressure, since NodeMetrics and metrics.k8s.io do
+	// not report it. highThresholds recognize starvation by usage. Defaults to none.
 	PressureThresholds map[corev1.ResourceName]int64 `json:"pressureThresholds,omitempty"`
 	// Samples is how many measurements in a row must find a node hot. Defaults to 3.
 	Samples int32 `json:"samples"`

@@ -25,7 +25,7 @@ func (f FreeDomainsPolicy) validate(path *field.Path) (errs field.ErrorList) {
 	case f.Key != "":
 		errs = metav1validation.ValidateLabelName(f.Key, at)
 	case f.Enabled:
-		errs = append(errs, field.Required(at, "the label of nodes that says of which domain they are"))
+		errs = append(errs, field.Required(at, "the label of nodes that says their domain"))
 	}
 	for _, count := range []struct {
 		name  string

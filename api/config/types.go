@@ -27,11 +27,11 @@ type Configuration struct {
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
 	Load NodeLoad `json:"load"`
-	// Logging is what is logged.
+	// Logging configures the log.
 	Logging Logging `json:"logging"`
 	// Tracing sends traces of scheduling to an OpenTelemetry collector.
 	Tracing Tracing `json:"tracing"`
-	// Rescheduler is what 'muster reschedule' does.
+	// Rescheduler configures 'muster reschedule'.
 	Rescheduler Rescheduler `json:"rescheduler"`
 	// Profiles say how the pods of each scheduler name are treated. A pod belongs
 	// to the profile whose schedulerName equals its spec.schedulerName. Defaults to
@@ -251,9 +251,9 @@ type Nomination struct {
 type Ahead struct {
 	// Reserve says how kube-scheduler learns of a place: Nominate (default) or Pin.
 	Reserve Reserve `json:"reserve"`
-	// Margin is how long, at least, after the watch has shown the last reservation of a gang its places are proven
-	// once more, and the gates lifted: kube-scheduler may act on an older view until then. It is left out if no pod
-	// still waits of those that waited when the room was kept. Defaults to 250ms.
+	// Margin is the least time between the watch showing the last reservation of a gang and muster proving its
+	// places once more and lifting the gates: kube-scheduler may act on an older view until then. There is no such
+	// delay when no pod that waited when the room was kept still waits. Defaults to 250ms.
 	Margin metav1.Duration `json:"margin"`
 	// SchedulerLease is the namespace/name of the Lease by which kube-scheduler's replicas elect their leader. A new
 	// one is told of all reservations again, which it does not know of. "" is for none: then it is told after a
@@ -280,8 +280,8 @@ type Gangs struct {
 	// together have a place until they are bound, unless its scheduleTimeoutSeconds says so.
 	// Defaults to 60s.
 	ScheduleTimeout metav1.Duration `json:"scheduleTimeout"`
-	// MaxScheduleTimeout is the longest scheduleTimeoutSeconds that counts; a longer one is cut to it. Whoever may
-	// write PodGroups could keep nodes idle for as long as they like. Defaults to 10m.
+	// MaxScheduleTimeout is the longest scheduleTimeoutSeconds that counts; a longer one is cut to it. A longer
+	// timeout would let any author of a PodGroup keep nodes idle at will. Defaults to 10m.
 	MaxScheduleTimeout metav1.Duration `json:"maxScheduleTimeout"`
 	// MaxMembers is the largest minMember. A group that asks for more is not valid. Defaults to 10000.
 	MaxMembers int32 `json:"maxMembers"`
@@ -291,15 +291,15 @@ type Gangs struct {
 	// MaxGapPercent is how many percent of minMember may be without a place while the others keep theirs until the
 	// time of the group is up; with more the group is denied at once. Defaults to 10.
 	MaxGapPercent int32 `json:"maxGapPercent"`
-	// DeniedTTL is how long the members of a group for which there is no place are refused
-	// without a look. A place that comes up is taken all the same. Defaults to 3s.
+	// DeniedTTL is how long the members of a group without a place are refused without a look. A
+	// place that comes up is taken all the same. Defaults to 3s.
 	DeniedTTL metav1.Duration `json:"deniedTTL"`
 	// PreemptAfter is how long kube-scheduler has to ask whom to evict for a group without room before muster
 	// looks for victims by itself: it does not ask where each member fits alone. 0 is never, for schedulers
 	// that are to evict nobody. Defaults to 2s.
 	PreemptAfter metav1.Duration `json:"preemptAfter"`
-	// EvictWhole has all of a group evicted that evictions for another one leave with fewer members than must
-	// run together, else those that are not in the way run on. Defaults to true.
+	// EvictWhole evicts all of a group that evictions for another group leave with fewer members than must
+	// run together. Without EvictWhole, the members that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
 	// profiles with nodeSelection: Ahead: Finish (default), Wait or Break.
@@ -333,8 +333,8 @@ type GangGates string
 const (
 	// GatesNever gates no pod, and lifts the gates that there are.
 	GatesNever GangGates = "Never"
-	// GatesUntilMembers lifts the gates of a group together when as many members exist as
-	// must start together.
+	// GatesUntilMembers lifts the gates of a group together once all members exist that must start
+	// together.
 	GatesUntilMembers GangGates = "UntilMembers"
 	// GatesUntilPlace lifts them when there is a place for the group, or when it may get one
 	// by preemption. Cluster autoscalers do not see gated pods, so it is for clusters of

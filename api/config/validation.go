@@ -82,7 +82,7 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 		}
 		if l.LeaseDuration.Duration%time.Second != 0 {
 			errs = append(errs, field.Invalid(path.Child("leaseDuration"), l.LeaseDuration,
-				"must be whole seconds: that is what a Lease counts, and others would take it for shorter"))
+				"must be whole seconds: a Lease counts whole seconds, and others would take it for shorter"))
 		}
 	}
 	for _, message := range validation.IsDNS1123Subdomain(l.ResourceName) {

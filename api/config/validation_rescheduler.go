@@ -187,7 +187,7 @@ func (s SelectedBudget) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateShare is about a number of pods, or a part of them of at least so many per cent.
+// validateShare checks a number of pods, or a percentage of them that must reach a lower bound.
 func validateShare(path *field.Path, share intstr.IntOrString, least int) field.ErrorList {
 	if share.Type == intstr.Int {
 		return notBelowZero(path, share.IntVal)

@@ -30,6 +30,6 @@ func (s PluginSet) warnings(path *field.Path, harm string) []string {
 	if at < 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %q disables every default plugin, those of later versions too, so that %s: better name the plugins",
+	return []string{fmt.Sprintf("%s: %q disables every default plugin, later versions' too, so that %s: better name the plugins",
 		path.Child("disabled").Index(at).Child("name"), AllPlugins, harm)}
 }

@@ -58,7 +58,7 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&name, "name", "muster", "`NAME` that those of the policies begin with")
+	flags.StringVar(&name, "name", "muster", "`NAME` that the policies' names begin with")
 	flags.StringVar(&user, "user", defaultUser, "`USER` that 'muster serve' is for the API server")
 	flags.StringVar(&rescheduler, "rescheduler-user", "", "`USER` that 'muster reschedule' is, if it runs")
 	flags.BoolVar(&pins, "with-pins", false, "'muster serve' holds pods to nodes by their affinity (ahead.reserve: Pin)")

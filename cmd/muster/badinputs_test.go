@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fewest is how many bad inputs each command has at least, each of which it answers with what is wrong and what would be right.
+// fewest is the least number of bad inputs for each command. Each command answers them with what is wrong and what would be
+// right.
 const fewest = 10
 
 // badConfigurations are files that are no configurations, for a command that takes one by a flag.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// printed is what a command line prints about a dump.
+// printed returns the output of a command line about a dump.
 func printed(t *testing.T, args string) string {
 	t.Helper()
 	out, _ := says(t, "", append(strings.Fields(args), "--snapshot", "testdata/gang.yaml")...)

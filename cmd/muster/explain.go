@@ -106,7 +106,7 @@ func printExplanation(cmd *cobra.Command, explanation *remote.Explanation, out p
 // maxManifest is the largest manifest that is read: the API server takes no larger object.
 const maxManifest = 3 << 20
 
-// question is what to ask: about a pod by its name, or about one that a manifest has.
+// question asks about a pod by its name, or about one in a manifest.
 func (f *explainFlags) question(cmd *cobra.Command) (ask func(context.Context, *asked) (*remote.Explanation, error), err error) {
 	if f.manifest == "" {
 		name, err := f.about.in(cmd, f.namespace)

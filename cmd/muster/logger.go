@@ -30,7 +30,7 @@ func (f *logFlags) register(flags *pflag.FlagSet) {
 // named is the level that was given, "" for none.
 func (f *logFlags) named() config.LogLevel { return config.LogLevel(strings.ToLower(f.level)) }
 
-// override is what the flags change of a configuration.
+// override names the field of a configuration that the flags change.
 func (f *logFlags) override(cfg *config.Configuration) fieldFlag {
 	return fieldFlag{name: "--log-level", value: string(f.named()), field: (*string)(&cfg.Logging.Level)}
 }

@@ -14,7 +14,7 @@ type fieldFlag struct {
 	field *string
 }
 
-// override puts flags on top of a valid configuration. The error names those that were given, if they make it invalid.
+// override puts flags on top of a valid configuration. If they make it invalid, the error names the given flags.
 func override(cfg *config.Configuration, flags ...fieldFlag) error {
 	var given []string
 	for _, flag := range flags {

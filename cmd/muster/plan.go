@@ -41,7 +41,7 @@ With --policy MakeRoom, the default, pods are moved so that pending pods and gan
 get a place. With --policy Coalesce, nodes become empty, so that they can be
 removed; with FreeDomains, nodes of one rack, zone or the like become empty together,
 as --domain-key and --domain-nodes or the configuration say; with Relieve, pods leave
-nodes that are measured to use too much; with Balance, those that use much more than
+nodes that are measured to use too much; with Balance, nodes that use much more than
 the others; with Respread, they go onto nodes that have joined lately; with Separate,
 pods leave what they are annotated to be separated from; with Repair, pods leave nodes that would not
 take them any more. Every step has a place to go to by all predicates of the pod's
@@ -54,9 +54,9 @@ persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
 statefulsets, jobs, poddisruptionbudgets and, for LoadAware, Relieve and Balance, nodemetrics what
 there is.
 
-Never moved are static pods, pods of DaemonSets, critical ones, those that are being
-deleted, those that nothing would replace and those that are annotated not to be
-evicted. Pods with local storage or claims, those of kube-system, of Jobs that might
+Never moved are static pods, pods of DaemonSets, critical ones, pods that are being
+deleted, pods that nothing would replace and pods that are annotated not to be
+evicted. Pods with local storage or claims, pods of kube-system, of Jobs that might
 fail, of controllers of other kinds, and the only one of a controller that is ready are
 moved only when a flag or the annotation rescheduling.muster.dev/movable allows it.
 --explain-excluded tells how many pods that are, of this cluster, and why.
@@ -125,7 +125,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 		&f.config,
 		"config",
 		"",
-		"configuration `FILE`, of which the profiles and the arguments of policies are read (default: what 'muster config default' prints)",
+		"configuration `FILE`, read for the profiles and the arguments of policies (default: what 'muster config default' prints)",
 	)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
 	flags.StringArrayVarP(
@@ -141,7 +141,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 		&f.excluded, "explain-excluded", false,
 		"tell of the pods that no plan moves, too: how many by reason, or each with -o yaml or json",
 	)
-	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most so many nodes, 0 for any number")
+	flags.Int32Var(&f.nodes, "max-nodes", 0, "empty, with Coalesce, or relieve at most this number of nodes, 0 for any number")
 	flags.StringVar(
 		&f.domains.Key, "domain-key", "", "with FreeDomains, the label of nodes that names their domain (default: freeDomains.key)",
 	)
@@ -152,16 +152,16 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.limits.Hops, "hops", 3, "how many moves may hang on one another; with 1, pods only move to room that is free already")
 	flags.DurationVar(&f.limits.Time, "time", 10*time.Second, "how long to search")
 
-	flags.IntVar(&f.budgets.Total, "max-evictions", 0, "evict at most so many pods, 0 for any number; so for the next three")
-	flags.IntVar(&f.budgets.PerNode, "max-evictions-per-node", 0, "evict at most so many pods of one node")
-	flags.IntVar(&f.budgets.PerNamespace, "max-evictions-per-namespace", 0, "evict at most so many pods of one namespace")
-	flags.IntVar(&f.budgets.PerWorkload, "max-evictions-per-workload", 0, "evict at most so many pods of one controller")
+	flags.IntVar(&f.budgets.Total, "max-evictions", 0, "evict at most this number of pods, 0 for any number, as for the next three")
+	flags.IntVar(&f.budgets.PerNode, "max-evictions-per-node", 0, "evict at most this number of pods of one node")
+	flags.IntVar(&f.budgets.PerNamespace, "max-evictions-per-namespace", 0, "evict at most this number of pods of one namespace")
+	flags.IntVar(&f.budgets.PerWorkload, "max-evictions-per-workload", 0, "evict at most this number of pods of one controller")
 
 	flags.BoolVar(
 		&f.rules.AllowLocalStorage, "allow-local-storage", false, "move pods with an emptyDir or a hostPath, too: what is in there is lost",
 	)
 	flags.BoolVar(&f.rules.AllowClaims, "allow-claims", false, "move pods with persistent volume claims, too")
-	flags.BoolVar(&f.rules.AllowHigherPriority, "allow-higher-priority", false, "move pods for those of lower priority, too")
+	flags.BoolVar(&f.rules.AllowHigherPriority, "allow-higher-priority", false, "move pods for the sake of lower-priority pods, too")
 	flags.BoolVar(&f.rules.AllowSingleReplica, "allow-single-replica", false, "move the only pod of a controller that is ready, too")
 	flags.BoolVar(&f.rules.AllowKubeSystem, "allow-kube-system", false, "move pods of kube-system, too")
 	flags.StringSliceVar(
@@ -173,7 +173,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.namespaces, "namespaces", nil, "move only pods of these namespaces")
 	flags.StringSliceVar(&f.exceptNamespaces, "except-namespaces", nil, "move no pods of these namespaces")
 	flags.DurationVar(&f.rules.MinAge, "min-age", 0, "move only pods that have run for so long")
-	flags.IntVar(&f.rules.MinReplicas, "min-replicas", 0, "move only pods whose controller has so many on nodes")
+	flags.IntVar(&f.rules.MinReplicas, "min-replicas", 0, "move only pods whose controller has at least this number of pods on nodes")
 }
 
 // run prints a plan.

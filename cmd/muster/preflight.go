@@ -24,10 +24,10 @@ kube-scheduler can be read. For each it tells what follows. It changes nothing.
 With --scheduler-config it compares kube-scheduler's file with muster's, and names each
 line that has nodes filtered or rated otherwise than the profiles say.
 
-Rights are those of who asks. Before muster is installed that is you; afterwards ask as
+preflight asks with your own rights. After muster is installed, ask as
 its account, which takes the right to impersonate it, or run preflight in its pod.
 
-What is UNKNOWN cannot be told through the API, or not by who asks. The exit status is 1
+UNKNOWN marks what the API does not tell, or not to you. The exit status is 1
 if something is MISSING that is needed, and after any error.`,
 		Example: `  # What would muster find on this cluster?
   muster preflight --config muster.yaml --kubeconfig ~/.kube/config
@@ -97,7 +97,7 @@ if something is MISSING that is needed, and after any error.`,
 		&name,
 		"name",
 		"",
-		"`NAME` that those of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)",
+		"`NAME` that the names of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)",
 	)
 	output.register(flags, false)
 	return cmd

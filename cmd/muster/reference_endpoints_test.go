@@ -16,7 +16,7 @@ import (
 // endpoint is a row of an index.
 type endpoint struct{ Method, Path, About string }
 
-// rows are a table of endpoints, but for the parts of the page.
+// rows returns a table of endpoints without the parts of the page.
 func rows(endpoints []endpoint) string {
 	text := "| method | path | |\n| --- | --- | --- |\n"
 	for _, e := range endpoints {

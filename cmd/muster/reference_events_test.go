@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// recording is what a package has to do with events.
+// recording describes the events that a package records.
 type recording struct {
 	constants map[string]string // of strings, by name
 	reasons   sets.Set[string]  // names of constants that are reasons, by type or name

@@ -73,7 +73,7 @@ var described = regexp.MustCompile(
 	`fqName: "(muster_[a-z0-9_]+)", help: ("(?:[^"\\]|\\.)*").*constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`,
 )
 
-// labelName finds the names of labels, of which some are constant and have their value beside them.
+// labelName finds the names of labels. A constant label has its value beside its name.
 var labelName = regexp.MustCompile(`([a-zA-Z_]+)(?:="(?:[^"\\]|\\.)*")?(?:,|$)`)
 
 // rows lists muster's own metrics, by name.
@@ -111,8 +111,8 @@ func (r *recorder) rows(t *testing.T) string {
 	return "| metric | type | labels | |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "")
 }
 
-// typesOf are the types of a collector's metrics: those of its values, and of a vector without
-// any its own.
+// typesOf returns the types of a collector's metrics: the types of its values, and for a vector
+// without values its own type.
 func typesOf(c prometheus.Collector) map[string]string {
 	switch vector := c.(type) {
 	case *prometheus.CounterVec:
@@ -181,7 +181,7 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 		t,
 		"metrics.md",
 		"Metrics",
-		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Those of what the configuration does not ask for are "+
+		"What the two processes serve at `/metrics`, besides `go_…` and `process_…`. Metrics of what the configuration does not ask for are "+
 			"not there. [Runbooks](../runbooks.md) say what to do about alerts that are made of them.",
 		body,
 	)

@@ -26,7 +26,7 @@ import (
 func compareReference(t *testing.T, name, title, about, body string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", "reference", name)
-	text := "# " + title + "\n\n" + about + " This page is made of the code: `make reference` writes it anew.\n\n" + strings.TrimSpace(
+	text := "# " + title + "\n\n" + about + " This page is made of the code: `make reference` rewrites it.\n\n" + strings.TrimSpace(
 		body,
 	) + "\n"
 	if *update {
@@ -81,7 +81,7 @@ func TestTheReferenceOfFlagsIsThatOfTheCommands(t *testing.T) {
 	compareReference(t, "flags.md", "Commands and flags", "All commands of `muster`, and what they take.", body.String())
 }
 
-// sources parses the Go files of the main module but for tests, and passes each on.
+// sources parses the Go files of the main module, without tests, and passes each on.
 func sources(t *testing.T, under string, each func(path string, file *ast.File)) {
 	t.Helper()
 	root := filepath.Join("..", "..", under)
@@ -156,8 +156,8 @@ func TestTheReferenceOfTheConfigurationIsThatOfItsTypes(t *testing.T) {
 	)
 }
 
-// describe writes a table for a type, and for the types of its fields. The value is what it is by
-// default, invalid where it is none.
+// describe writes a table for a type, and for the types of its fields. The value has its defaults,
+// and is invalid for a type without any.
 func describe(body *strings.Builder, structures map[string]structure, seen map[reflect.Type]bool, of reflect.Type, value reflect.Value) {
 	if seen[of] {
 		return

@@ -29,9 +29,9 @@ plans count on. Of several replicas one acts, by a Lease. It serves /livez, /rea
 /metrics and /debug/rescheduler on rescheduler.listen, and takes POST /separate on
 rescheduler.separate.listen, if there is one.
 
-When its configuration changes it ends what it is at, and begins anew by the new one; of
-logging.level alone it just logs by it. A file that is not valid is refused, and said so
-in the log.`,
+When its configuration changes it ends what it is at, and starts again by the new one.
+A change of logging.level alone only changes what is logged. An invalid file is refused,
+and the log says so.`,
 		Example: `  # Show what would be done, then look at it.
   muster reschedule --kubeconfig ~/.kube/config
   kubectl get reschedulingplans`,
@@ -82,12 +82,12 @@ func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (loop.Op
 	}, nil
 }
 
-// decode is what a later content of the configuration file stands for.
+// decode reads a later content of the configuration file.
 func (f *rescheduleFlags) decode(content []byte) (*config.Configuration, []string, error) {
 	return decodeChanged(f.config, content, f.override)
 }
 
-// override puts the flags on top of the configuration. An error names those that make it invalid.
+// override puts the flags on top of the configuration. If the flags make it invalid, the error names them.
 func (f *rescheduleFlags) override(cfg *config.Configuration) error {
 	cfg.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, cfg.ClientConnection.Kubeconfig)
 	return override(cfg, f.log.override(cfg))

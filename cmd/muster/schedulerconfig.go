@@ -23,7 +23,7 @@ muster is entered twice under one URL, because kube-scheduler has one timeout fo
 all verbs of an entry. Filter, prioritize and preempt stop all scheduling while
 they run and get the short timeouts.filter; bind runs beside and gets the long
 timeouts.bind. Neither entry is ignorable: kube-scheduler would bind the pods
-itself while muster is away, which is what --ignorable asks for.
+itself while muster is away, as --ignorable asks.
 
 With --managed kube-scheduler asks muster only about pods that ask for the resources
 muster.dev/managed and muster.dev/bound, which cost nothing and which the policy of
@@ -103,7 +103,7 @@ func (f *schedulerConfigFlags) register(flags *pflag.FlagSet) {
 		"percentage-of-nodes-to-score",
 		0,
 		"`PERCENT` of the nodes after which kube-scheduler stops looking for more that fit: 100 for all nodes, -1 for kube-scheduler's own "+
-			"choice, by the size of the cluster. By default 1, which is 100 nodes or more, for profiles of which muster ranks the nodes, and "+
+			"choice, by the size of the cluster. By default 1, which is 100 nodes or more, for profiles whose nodes muster ranks, and "+
 			"kube-scheduler's choice for those with LoadAware or a scoringStrategy other than LeastAllocated, and with --managed. Always 100 for "+
 			"profiles with offload",
 	)

@@ -25,7 +25,7 @@ created, so that nobody has to write it: that of a profile, in namespaces that a
 labelled muster.dev/scheduler=NAME with it.
 
 A pod that names another scheduler than default-scheduler keeps it. So do pods of
-DaemonSets, those of the priority classes of the system, and muster's own. Members of
+DaemonSets, pods with a priority class of the system, and muster's own. Members of
 gangs are gated as well, if the configuration says so, and with --managed pods are
 managed, as by 'muster managed-policy': these policies may be asked before this one.
 

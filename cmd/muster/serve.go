@@ -121,12 +121,12 @@ func (f *serveFlags) options(cmd *cobra.Command, log *logging.Log) (server.Optio
 	return options, nil
 }
 
-// decode is what a later content of the configuration file stands for.
+// decode reads a later content of the configuration file.
 func (f *serveFlags) decode(content []byte) (*config.Configuration, []string, error) {
 	return decodeChanged(f.config, content, f.override)
 }
 
-// override puts the flags on top of the configuration. An error names those that make it invalid.
+// override puts the flags on top of the configuration. If the flags make it invalid, the error names them.
 func (f *serveFlags) override(cfg *config.Configuration) error {
 	if f.kubeconfig != "" {
 		cfg.ClientConnection.Kubeconfig = f.kubeconfig

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// says is what a command prints with a standard input, and its error.
+// says returns what a command prints for a standard input, and its error.
 func says(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -24,7 +24,7 @@ instead.
 ` + whomItAsks + ` The rescheduler is found the same way, in muster's pod or in one of its own,
 unless --rescheduler names a URL.
 
-With --watch it asks again every so often, and draws the answer anew. Where its output is no
+With --watch it asks again every so often, and redraws the answer. Where its output is no
 terminal, it prints each answer that tells something new but the age of figures, after a
 line with the time: nothing else is in JSON, and --- in YAML.
 

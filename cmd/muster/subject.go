@@ -51,14 +51,14 @@ func typeNamed(name string, types []objectType) (objectType, bool) {
 	return types[at], true
 }
 
-// subject is what a command line asks about.
+// subject is the kind and name that a command line asks about.
 type subject struct {
 	of objectType
 	// named is NAME or NAMESPACE/NAME, "" where a manifest has the object.
 	named string
 }
 
-// subjectOf is what TYPE NAME or TYPE/NAME stand for. With a manifest there is no name, and a type need not be.
+// subjectOf parses TYPE NAME or TYPE/NAME. With a manifest there is no name, and a type need not be.
 func subjectOf(cmd *cobra.Command, args []string, manifest bool, types ...objectType) (subject, error) {
 	if len(args) == 0 {
 		if manifest {
@@ -120,7 +120,7 @@ func (q qualified) in(otherwise string) string {
 	return otherwise
 }
 
-// in is what the subject and --namespace name together.
+// in joins the subject and --namespace.
 func (s subject) in(cmd *cobra.Command, namespace string) (qualified, error) {
 	in, name, found := strings.Cut(s.named, "/")
 	switch {

@@ -25,7 +25,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// ofNodes is a status of a muster with so many nodes, and usage of some age.
+// ofNodes returns a status of a muster with a number of nodes, and usage of some age.
 func ofNodes(nodes int, age float64) *remote.Status {
 	return &remote.Status{Muster: &remote.Overview{Nodes: nodes, Usage: &remote.Usage{
 		Status: source.Status{Source: "s", Reachable: true, Since: time.Unix(1, 0)}, Nodes: 1, OldestSeconds: age, NewestSeconds: age,

@@ -50,7 +50,7 @@ const (
 	Helm          Binary = "helm"
 )
 
-// program is what is built, from which main package.
+// program is built from a main package.
 type program struct {
 	binary Binary
 	path   string
@@ -110,8 +110,8 @@ func Ensure(ctx context.Context, release Release, progress io.Writer, which ...B
 	return recipe.ensure(ctx, progress)
 }
 
-// EnsureExtra is Ensure for a program beside those of a control plane, and returns the path of
-// its executable.
+// EnsureExtra is Ensure for a program beside the programs of a control plane, and returns the path
+// of its executable.
 func EnsureExtra(ctx context.Context, b Binary, progress io.Writer) (string, error) {
 	if progress == nil {
 		progress = io.Discard

@@ -70,8 +70,8 @@ func (b build) inPlace(ctx context.Context, told *compiling) error {
 	return nil
 }
 
-// flags of a go command that decide what is compiled. Those of `go run` and of a plain `go build` are the same, so that
-// packages which programs share are compiled once.
+// flags of a go command that decide what is compiled. They equal the flags of `go run` and of a plain `go build`, so
+// that packages which programs share are compiled once.
 func (b build) flags(command string) []string {
 	return []string{command, "-tags", b.tags, "-overlay", b.overlay, "-modfile", b.modfile}
 }
@@ -112,8 +112,8 @@ func eachLine(from io.Reader, tell func(string)) []string {
 	return last
 }
 
-// fetches is how many modules are fetched at a time. The go command fetches as many as it may use cores, which a network
-// does not keep busy.
+// fetches is how many modules are fetched at a time. By itself the go command fetches one module for each core that it
+// may use, which does not keep a network busy.
 const fetches = 16
 
 // fetch fetches the modules that are missing, and returns the packages that are not compiled yet, with the bytes of their
@@ -139,7 +139,7 @@ func (b build) fetch(ctx context.Context, progress io.Writer) (stale map[string]
 	return stale, nil
 }
 
-// list is what the go command lists of the packages, whose modules it fetches first.
+// list returns what the go command lists of the packages, whose modules it fetches first.
 func (b build) list(ctx context.Context, progress io.Writer, flags ...string) (string, error) {
 	env := append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(fetches, runtime.GOMAXPROCS(0))))
 	told := fetching{out: progress}
@@ -149,7 +149,7 @@ func (b build) list(ctx context.Context, progress io.Writer, flags ...string) (s
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// builtAs is what the go command calls the executable of a package.
+// builtAs returns the go command's name for the executable of a package.
 func builtAs(pkg string) string {
 	name := path.Base(pkg)
 	if majorVersion.MatchString(name) {

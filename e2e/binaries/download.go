@@ -34,7 +34,7 @@ func (e *checksumError) Error() string {
 	return fmt.Sprintf("%s: its sha256 is %s, and %s is published", e.url, e.got, e.want)
 }
 
-// download downloads those of the programs that are published, and returns the others.
+// download downloads the published programs, and returns the others.
 func (r recipe) download(ctx context.Context, from string, set Set, programs []program, progress io.Writer) (left []program, err error) {
 	files, err := r.published(ctx, from)
 	if err != nil {

@@ -95,7 +95,7 @@ func sum(text []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// digests is what GitHub says of a release with a file.
+// digests imitates GitHub's answer about a release with a file.
 func digests(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
 	said, err := json.Marshal(map[string]any{"assets": []any{

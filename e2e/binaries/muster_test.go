@@ -52,7 +52,7 @@ func (o own) build() string {
 	return path
 }
 
-// file is what there is at a path.
+// file tells what there is at a path.
 func (o own) file(path string) os.FileInfo {
 	o.Helper()
 	about, err := os.Stat(path)

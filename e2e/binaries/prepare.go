@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Prepared is what [Prepare] has built.
+// Prepared lists what [Prepare] has built.
 type Prepared struct {
 	Command  string // the path of the command
 	Programs bool   // programs of a control plane were missing, and are there now
@@ -63,7 +63,7 @@ func (r recipe) prepare(ctx context.Context, beside string, progress io.Writer) 
 		return false, err
 	}
 	defer unlock()
-	if r.modfile != Newest.modfile() { // of which muster is not compiled
+	if r.modfile != Newest.modfile() { // muster is not compiled of this one
 		return true, r.provide(ctx, set, progress)
 	}
 	imports, err := r.importsOfMuster(ctx, progress)

@@ -18,7 +18,7 @@ type compiling struct {
 	title string
 	out   io.Writer
 	stale map[string]int64 // bytes of the packages that are compiled; nil when nobody has looked
-	last  map[string]bool  // those of them that are compiled last, as nothing else needs them
+	last  map[string]bool  // the ones that are compiled last, as nothing else needs them
 
 	mu    sync.Mutex
 	began time.Time

@@ -14,8 +14,8 @@ import (
 // skewVariable says by how many seconds the clock of a muster is wrong that BuildSkewable has built.
 const skewVariable = "MUSTER_E2E_CLOCK_SKEW_SECONDS"
 
-// Skew is what to add to the environment of a program that BuildSkewable has built, so that its clock is ahead by that, or
-// behind. Others do not heed it.
+// Skew returns an addition to the environment of a program that BuildSkewable has built: it puts the program's clock ahead
+// or behind. Others do not heed it.
 func Skew(by time.Duration) string { return fmt.Sprintf("%s=%d", skewVariable, int64(by.Seconds())) }
 
 // In package time: Now reads the clock, and adds what is wrong with it. How much time goes by is not touched.
@@ -33,7 +33,7 @@ var clockSkew = func() int64 {
 )
 
 // BuildSkewable builds the muster of this checkout as BuildMuster does, but with a clock that may be wrong, as on a machine
-// of its own; see Skew. Go's standard library is compiled anew for it, which takes minutes for the first time.
+// of its own; see Skew. Go's standard library is compiled again for it, which takes minutes for the first time.
 func BuildSkewable(ctx context.Context, dir string, progress io.Writer) (string, error) {
 	overlay, err := skewClock(ctx, dir)
 	if err != nil {

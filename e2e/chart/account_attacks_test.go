@@ -151,7 +151,7 @@ func requestsForNodes() []write {
 	}
 }
 
-// nominations is what muster's own client writes with.
+// nominations imitates the writes of muster's own client.
 func (a *account) nominations() *nomination.RESTClient {
 	return nomination.NewClient(a.client.CoreV1().RESTClient(), clock.RealClock{})
 }
@@ -171,7 +171,7 @@ func musterWrites() []write {
 	}
 }
 
-// liftGate is what muster does where gates are in use.
+// liftGate does what muster does where gates are in use.
 func liftGate(refusal string) write {
 	return write{"lift its gate", func(a *account) error {
 		return a.nominations().LiftGate(a.Context(), a.pod("gated"), v1alpha1.SchedulingGate)

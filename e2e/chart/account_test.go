@@ -22,7 +22,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// account is what somebody can do who has the token of a service account of the chart.
+// account has the rights of somebody with the token of a service account of the chart.
 type account struct {
 	*cluster
 	name    string
@@ -47,14 +47,14 @@ func (c *cluster) takeOver(name string) *account {
 type write struct {
 	about string
 	do    func(a *account) error
-	// refusal is what the API server says of it: "" for what it lets be done.
+	// refusal is the API server's message: "" for a write that it allows.
 	refusal string
 }
 
 // forbidden is said of what no role allows.
 const forbidden = `is forbidden: User "system:serviceaccount:kube-system:`
 
-// try makes writes, each of which is let be done or refused as it says.
+// try makes writes, and checks for each whether it is allowed or refused.
 func (a *account) try(writes []write) {
 	a.Helper()
 	for _, w := range writes {
@@ -67,7 +67,7 @@ func (a *account) try(writes []write) {
 	}
 }
 
-// patch is a write to an object, which is given as resource/name, with a subresource behind it if that is what is written.
+// patch returns a write to an object, which is given as resource/name, with a subresource behind it if the write is to one.
 func patch(about, object, change, refusal string) write {
 	return write{about, func(a *account) error {
 		parts := strings.Split(object, "/")
@@ -84,9 +84,9 @@ func patch(about, object, change, refusal string) write {
 
 // What the policy says of the writes that it refuses.
 const (
-	ofMetadata   = "its metadata but for annotations stays as it is"
+	ofMetadata   = "its metadata except annotations stays as it is"
 	ofAnnotation = "of annotations of pods, it writes its own"
-	ofSpec       = "a pod's spec stays as it is, but for gates"
+	ofSpec       = "a pod's spec stays as it is, except gates"
 	ofGates      = "of the gates of a pod, it takes its own off"
 	ofConditions = "of the conditions of a pod, it writes its own"
 	ofStatus     = "of a pod's status, it writes conditions and the nominated node"
@@ -231,7 +231,7 @@ func TestAMusterWithoutGatesThatIsTakenOverCannotPatchPods(t *testing.T) {
 	a.try(bindingsAndDeletions())
 	a.try([]write{liftGate(forbidden)})
 	a.try(musterWrites())
-	// After gates were in use, those that are left are lifted.
+	// After gates were in use, the remaining ones are lifted.
 	c.helm("upgrade", release, chartDir, "--reuse-values", "--set=rbac.liftGates=true")
 	c.Eventually("the right is there", func() error {
 		return a.nominations().LiftGate(a.Context(), a.pod("gated"), v1alpha1.SchedulingGate)

@@ -66,7 +66,7 @@ func TestAGangOfAJobStartsWholeBesideASchedulerThatDoesNotKnowOfMuster(t *testin
 		}
 		return gated, bound
 	}
-	c.Eventually("four members wait, of which three would have room", func() error {
+	c.Eventually("four members wait, and three of them would have room", func() error {
 		gated, bound := members()
 		if bound > 0 {
 			t.Fatalf("%d members are bound, and there is no room for all", bound)

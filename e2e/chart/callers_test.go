@@ -184,7 +184,7 @@ func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsW
 	c := newCluster(t)
 	c.target()
 	notes := c.install(installedValues("external")...)
-	if !strings.Contains(notes, "WARNING: whoever reaches port 8888") {
+	if !strings.Contains(notes, "WARNING: anybody who reaches port 8888") {
 		t.Errorf("Helm does not warn:\n%s", notes)
 	}
 	k := newKubelet(c)
@@ -196,7 +196,7 @@ func TestWithoutCertificatesOfClientsWhoeverReachesAnExternalMusterCallsItAndIsW
 		"look": nobodyListens, "look by a rebound name": nobodyListens, "separate": nobodyListens,
 		"scrape": "200", "look where it scrapes": "404", "ask for gates": nobodyListens, "bind at the webhook": nobodyListens,
 	})
-	if log := textOf(t, k.log("muster")); !strings.Contains(log, "whoever reaches the verbs may call them") {
+	if log := textOf(t, k.log("muster")); !strings.Contains(log, "anybody who reaches the verbs may call them") {
 		t.Errorf("muster's log does not warn:\n%s", log)
 	}
 }

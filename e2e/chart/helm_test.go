@@ -134,7 +134,7 @@ func way(name string) string { return filepath.Join(chartDir, "ci", name+"-value
 // renderings are what Helm has rendered, by its arguments: tests ask for the same again and again.
 var renderings sync.Map
 
-// render is what the chart renders to.
+// render returns the rendered chart.
 func render(t *testing.T, args ...string) map[string]*unstructured.Unstructured {
 	t.Helper()
 	args = append([]string{"template", release, chartDir, "--namespace", namespace}, args...)

@@ -58,7 +58,7 @@ func TestTheAPIServerAcceptsWhatIsRendered(t *testing.T) {
 // isRestricted has the API server hold a pod to the restricted Pod Security Standard.
 func (c *cluster) isRestricted(spec corev1.PodSpec) {
 	c.Helper()
-	spec.ServiceAccountName, spec.PriorityClassName = "default", "system-cluster-critical" // those that are there
+	spec.ServiceAccountName, spec.PriorityClassName = "default", "system-cluster-critical" // existing ones
 	c.Eventually("the pod is accepted where pods are restricted", func() error {
 		_, err := c.wouldBe(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trial", Namespace: "restricted"}, Spec: spec})
 		return err

@@ -35,7 +35,7 @@ type kubelet struct {
 	*cluster
 	host   string      // the name of it, this machine's when it is empty
 	muster string      // the path of the program in muster's image
-	ports  map[int]int // those of this machine by those of containers
+	ports  map[int]int // this machine's by the containers'
 }
 
 func newKubelet(c *cluster) *kubelet {
@@ -202,7 +202,7 @@ func (p *pod) connectScheduler() (flags []string) {
 	}
 }
 
-// probe is what a kubelet asks to know whether a container has started, or else whether it is ready or alive.
+// probe asks, as a kubelet does, whether a container has started, or else whether it is ready or alive.
 func (p *pod) probe(c *corev1.Container) (url string) {
 	p.Helper()
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {

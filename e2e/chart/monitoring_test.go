@@ -87,7 +87,7 @@ func TestEachAlertHasARunbook(t *testing.T) {
 		}
 	}
 	if got := strings.Count(runbooks, "\n## "); got != len(rules) {
-		t.Errorf("docs/runbooks.md is about %d alerts, of which there are %d", got, len(rules))
+		t.Errorf("docs/runbooks.md is about %d alerts, and there are %d", got, len(rules))
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // releaseDir names the environment variable with the directory of a release that was made.
 const releaseDir = "RELEASE_DIR"
 
-// What is in the directory is pushed to a registry, as whoever publishes does, and installed from there by its version
+// The content of the directory is pushed to a registry, as a publisher does, and installed from there by its version
 // alone: the chart has to name the image, and the image has to have a program that works.
 func TestWhatIsReleasedIsInstalledFromARegistryAndPlacesAPodAndAGang(t *testing.T) {
 	dir := os.Getenv(releaseDir)

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// admitted is what admission makes of a pod: its scheduler, its gates, and whether it is managed.
+// admitted is a pod after admission: its scheduler, its gates, and whether it is managed.
 type admitted struct {
 	Scheduler, Gates string
 	Managed          bool

@@ -29,7 +29,8 @@ func TestTheSchemaHasTheFieldsOfTheConfigurationAndNoOthers(t *testing.T) {
 	root.compare(t, "config", root.Properties["config"], reflect.TypeFor[config.Configuration]())
 }
 
-// compare holds what a schema lets in against the fields of a type, but for those that the chart sets itself.
+// compare checks the properties of a schema against the fields of a type, leaving out the ones that the chart sets
+// itself.
 func (root *jsonSchema) compare(t *testing.T, path string, s *jsonSchema, of reflect.Type) {
 	t.Helper()
 	for of.Kind() == reflect.Pointer {

@@ -81,7 +81,7 @@ func TestAKubeSchedulerBesideMusterTrustsTheCertificateThatMusterMakes(t *testin
 	}
 }
 
-// authority is what callers of muster have to trust, in PEM.
+// authority returns the PEM that callers of muster have to trust.
 func (c *cluster) authority() string {
 	c.Helper()
 	secret, err := c.Client.CoreV1().Secrets(namespace).Get(c.Context(), tlsSecret, metav1.GetOptions{})

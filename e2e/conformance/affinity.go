@@ -124,7 +124,7 @@ func (s *source) wellFormed() corev1.NodeSelectorRequirement {
 	return r
 }
 
-// valid draws a requirement that a configuration may have: its values can be those of labels.
+// valid draws a requirement that a configuration may have: its values can be values of labels.
 func (s *source) valid() corev1.NodeSelectorRequirement {
 	for {
 		if r := s.wellFormed(); !isInvalid(r) {

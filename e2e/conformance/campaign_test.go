@@ -43,8 +43,8 @@ func begin(t *testing.T) *campaign {
 // chance.
 func (c *campaign) expects() bool { return c.seed == defaultSeed }
 
-// hear has the judge hear of one seed after the other until it has heard so many cases, or has seen enough
-// disagreements.
+// hear has the judge hear of one seed after the other until it has heard a number of cases, or has seen
+// enough disagreements.
 func (c *campaign) hear(cases int, hear func(seed uint64) error) {
 	c.Helper()
 	for seed := c.seed; c.judge.Cases < cases && len(c.judge.First) < remembered; seed++ {

@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Devices are of two drivers. Pods ask for those of the first one as for an extended resource, too.
+// Devices are of two drivers. Pods also ask for devices of the first driver as for an extended resource.
 const (
 	gpuDriver = "gpu.example.com"
 	nicDriver = "nic.example.com"
@@ -202,7 +202,7 @@ func (s *source) device(driver string, i int, partitioned bool) resourcev1.Devic
 // resourceClaim draws a claim, which may be allocated.
 func (s *source) resourceClaim(name, namespace string, slices []*resourcev1.ResourceSlice) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Namespace: namespace, UID: types.UID(fmt.Sprint(namespace, "/", name, "/", s.upTo(1))), // one made anew has another
+		Name: name, Namespace: namespace, UID: types.UID(fmt.Sprint(namespace, "/", name, "/", s.upTo(1))), // a remade one has another
 	}}
 	if s.chance(30) {
 		owner := fmt.Sprintf("pending-%d", s.upTo(pendingPods-1))
@@ -257,7 +257,7 @@ func (s *source) deviceRequest(i int) resourcev1.DeviceRequest {
 	return request
 }
 
-// deviceSelectors are selectors of which one may fail.
+// deviceSelectors draws a selector, or none. The selector may fail.
 func (s *source) deviceSelectors() []resourcev1.DeviceSelector {
 	if s.chance(70) {
 		return nil

@@ -229,7 +229,7 @@ func (h *History) assume() error {
 	}
 }
 
-// changeObject adds, changes or deletes an object of one kind. To draw it anew is to change it, since there are few
+// changeObject adds, changes or deletes an object of one kind. Drawing it again changes it, since there are few
 // names.
 func (h *History) changeObject() error {
 	objects := h.source.objects()

@@ -20,7 +20,7 @@ const (
 	pendingPods = 16
 )
 
-// One of so many scenarios is larger. It has as many cases as some dozen others.
+// One scenario in this number is larger. It has the cases of some dozen others.
 const (
 	seldom          = 200
 	mostNodesSeldom = 500
@@ -152,7 +152,7 @@ func (s *source) placed(name, node string) *corev1.Pod {
 	return pod
 }
 
-// nominate nominates some pods to a node. Those that were bound since keep that in their status for a while.
+// nominate nominates some pods to a node. Pods that were bound since keep that in their status for a while.
 func (s *source) nominate(pod *corev1.Pod) {
 	if s.chance(15) {
 		pod.Status.NominatedNodeName = one(s, nodeName(0), nodeName(1), nodeName(2), "nowhere")

@@ -56,8 +56,8 @@ func (m Mode) picks() bool { return m.Selection != config.NodeSelectionScheduler
 //	for _, binding := range i.Bindings {
 //		err := judge.HearBinding(ctx, binding)
 //
-// The same seed makes the same one, but for what is nominated when. It is for one goroutine, in a bubble of
-// testing/synctest, whose end waits for the context's.
+// The same seed makes the same interleaving, except for the time of nominations. It is for one goroutine,
+// in a bubble of testing/synctest, whose end waits for the context's.
 type Interleaving struct {
 	Mode Mode
 	// Bindings were made, and Refused is how many muster has refused to ask for.
@@ -71,7 +71,7 @@ type Interleaving struct {
 	api       *apiServer
 	cluster   *cluster.Cluster
 	verbs     http.Handler
-	// during is what happens while a pod is judged, by its name.
+	// during happens while a pod is judged, by its name.
 	during map[string]func()
 	// offers are what filter has answered last, by pod.
 	offers map[types.UID]*offered
@@ -87,8 +87,8 @@ type Interleaving struct {
 type offered struct {
 	pod   *corev1.Pod
 	nodes []string
-	// judged is the cluster in which muster has picked the node, nil if it has not, or if the watch has shown anything
-	// since that muster has to judge the pod anew for. Of a doubt it is the cluster of the first call.
+	// judged is the cluster in which muster has picked the node, nil if it has not, or if the watch has shown since
+	// then a reason to judge the pod again. Of a doubt it is the cluster of the first call.
 	judged *Scenario
 }
 
@@ -98,8 +98,8 @@ type Binding struct {
 	Node string
 	// Known is the cluster as muster could know it at that moment: every node and pod as the watch had shown it, and
 	// every binding that muster has made. Counted has besides where pods count that muster has found a place for.
-	// Picked is the cluster when muster picked the node, nil if the watch has shown since what the pod has to be judged
-	// anew for.
+	// Picked is the cluster when muster picked the node, nil if the watch has shown since a reason to judge the pod
+	// again.
 	Known, Counted, Picked *Scenario
 	// Events led to it, one a line.
 	Events string
@@ -164,7 +164,7 @@ func (i *Interleaving) pass(d time.Duration) error {
 	return nil
 }
 
-// anyPending draws a pod that waits, of which muster's watch need not have heard; nil if there is none.
+// anyPending draws a waiting pod that muster's watch need not have heard of; nil if there is none.
 func (i *Interleaving) anyPending() *corev1.Pod {
 	pods := i.api.podsThat(func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil })
 	if len(pods) == 0 {
@@ -290,7 +290,7 @@ func (i *Interleaving) taken(pod *corev1.Pod, node string) {
 	i.Bindings = append(i.Bindings, b)
 }
 
-// doubted notes a binding call of which muster does not hear whether it was served.
+// doubted notes a binding call when muster does not hear whether it was served.
 func (i *Interleaving) doubted(pod *corev1.Pod, node string) {
 	if doubt := i.doubts[pod.UID]; doubt == nil || doubt.nodes[0] != node {
 		i.doubts[pod.UID] = &offered{pod: pod, nodes: []string{node}, judged: i.api.known(pod.UID, i.counted())}

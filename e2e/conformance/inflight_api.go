@@ -17,7 +17,7 @@ import (
 )
 
 // apiServer is the API server of an [Interleaving], and the watch that shows muster what it has. It is safe for
-// concurrent use, but for the watch.
+// concurrent use, except the watch.
 type apiServer struct {
 	cluster *cluster.Cluster // which the watch fills
 
@@ -122,7 +122,7 @@ func isGone(object runtime.Object) bool {
 	return object.GetObjectKind().GroupVersionKind().Kind == goneKind
 }
 
-// podsThat are the pods, by UID, of which something holds.
+// podsThat returns the pods that satisfy a condition, ordered by UID.
 func (a *apiServer) podsThat(holds func(*corev1.Pod) bool) []*corev1.Pod {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,7 +176,7 @@ func (a *apiServer) due(within time.Duration) bool {
 	return false
 }
 
-// showPods has the watch show the next news of pods, so many. It calls before with each of them.
+// showPods has the watch show a number of the next news of pods. It calls before with each of them.
 func (a *apiServer) showPods(many int, before func(*corev1.Pod)) error {
 	for range many {
 		a.mu.Lock()
@@ -203,7 +203,7 @@ func (a *apiServer) notePod(pod *corev1.Pod) {
 	}
 }
 
-// showNodes is showPods for nodes. It reports whether any is another one than before but for its version.
+// showNodes is showPods for nodes. It reports whether any node differs from before in more than its version.
 func (a *apiServer) showNodes(many int) (changed bool, err error) {
 	for range many {
 		node, is := a.nodes.next()
@@ -235,7 +235,7 @@ func (a *apiServer) tell(object runtime.Object) error {
 	return set(a.cluster, object)
 }
 
-// skipNews leaves out what became outdated before it was shown, as when a watch is begun anew.
+// skipNews leaves out news that became outdated before the watch showed it, as when a watch restarts.
 func (a *apiServer) skipNews() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

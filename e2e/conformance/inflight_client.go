@@ -14,7 +14,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// bindingAnswer is what the API server makes of a binding.
+// bindingAnswer is the answer of the API server to a binding.
 type bindingAnswer int
 
 const (

@@ -25,8 +25,8 @@ const all = 1 << 20
 
 func (i *Interleaving) showPods(many int) error { return i.api.showPods(many, i.beforePod) }
 
-// beforePod notes what the watch shows of a pod, and ends what muster may go by unless it has foreseen it: that a pod
-// waits, goes, or has come where it counted already, and is what it was.
+// beforePod notes what the watch shows of a pod, and ends what muster may go by unless it has foreseen the news: a
+// pod waits, goes, or has come where it counted already, unchanged.
 func (i *Interleaving) beforePod(pod *corev1.Pod) {
 	if isGone(pod) {
 		i.note("the watch shows: pod %s is gone", pod.Name)
@@ -56,7 +56,7 @@ func (i *Interleaving) showNodes(many int) error {
 	return err
 }
 
-// judgeAnew notes that what muster has picked has to be judged anew.
+// judgeAnew notes that muster's pick has to be judged again.
 func (i *Interleaving) judgeAnew() {
 	for _, offers := range []map[types.UID]*offered{i.offers, i.doubts} {
 		for _, offer := range offers {

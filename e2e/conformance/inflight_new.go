@@ -20,7 +20,7 @@ import (
 // assumeTTL is how long a pod counts on a node that muster has found for it.
 const assumeTTL = time.Minute
 
-// NewInterleaving makes one whose cluster has nodes, objects and pods, of which muster's watch has shown all. What it
+// NewInterleaving makes one whose cluster has nodes, objects and pods, all shown to muster by its watch. What it
 // starts ends with the context.
 func NewInterleaving(ctx context.Context, seed uint64) (*Interleaving, error) {
 	s, modes := newSource(seed), Modes()

@@ -15,8 +15,8 @@ import (
 // mostRivalled is how many nodes there are at most for pods to be rivals for.
 const mostRivalled = 4
 
-// draw draws the profile, the objects and what pods there are: of few kinds, most of which are in each other's way. A
-// quarter of the clusters is as wild as a [Scenario].
+// draw draws the profile, the objects and the pods: of few kinds, mostly in each other's way. A quarter of the
+// clusters is as wild as a [Scenario].
 func (i *Interleaving) draw() {
 	s := i.source
 	if i.wild = s.chance(25); i.wild {

@@ -33,7 +33,7 @@ type Judge struct {
 	theirs *kubeScheduler
 }
 
-// Disagreement is a node of which the two sides say different things.
+// Disagreement is a node that the two sides say different things of.
 type Disagreement struct {
 	About, Node           string
 	KubeScheduler, Muster string
@@ -156,7 +156,7 @@ func (j *Judge) count(about string, outcome Outcome) {
 	j.Outcomes[about][outcome]++
 }
 
-// Answer is what one side says of a pod on a node.
+// Answer is one side's verdict on a pod and a node.
 type Answer struct {
 	// Code is Success, Unschedulable (evicting pods could help), UnschedulableAndUnresolvable, or Error when a plugin
 	// of kube-scheduler failed.
@@ -169,7 +169,7 @@ type Answer struct {
 	AnyRejection bool
 	// Skipped says that kube-scheduler's filters were not run, since none of them concerns the pod.
 	Skipped bool
-	// Score is the weighted sum of all scores, compared among the nodes that fit. It is 0 for those that do not.
+	// Score is the weighted sum of all scores, compared among the nodes that fit. It is 0 for the other nodes.
 	Score int64
 	// Unscored says that a score of kube-scheduler failed, so that there is nothing to compare.
 	Unscored bool
@@ -254,11 +254,11 @@ func (a Answer) String() string { return fmt.Sprintf("%v %q, score %d", a.Code, 
 // of its own. What the API server had besides, muster could not know.
 //
 // Most filters refuse a pod for others that are there, and none for one that is not. These must let the pod pass. Three
-// filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, for which a pod in another
-// domain makes room in this one, and NodeVolumeLimits, for which a volume that is there already counts nothing. For
-// them the pod counts of which muster has decided, as in kube-scheduler's own cache, though it may come to nothing; and
-// if muster has picked the node when filter was called, that moment counts, unless the watch has shown more since than
-// that pods wait, have come where they counted, or have gone.
+// filters may ask for others to be there: InterPodAffinity by affinity, PodTopologySpread, where a pod in another
+// domain makes room in this one, and NodeVolumeLimits, where a volume that is there already counts nothing. For these
+// filters the pods that muster has decided about count, as in kube-scheduler's own cache, though a decision may come to
+// nothing. If muster has picked the node when filter was called, that moment counts, unless the watch has shown more
+// since than that pods wait, have come where they counted, or have gone.
 func (j *Judge) HearBinding(ctx context.Context, b *Binding) error {
 	j.Cases++
 	whole, err := j.admits(ctx, b.Known, b.Node)

@@ -61,7 +61,7 @@ func (s *source) toleration() corev1.Toleration {
 	return t
 }
 
-// condition gives a node conditions, of which most are as they should be.
+// condition gives a node conditions, most of them as they should be.
 func condition(s *source, node *corev1.Node) {
 	for _, kind := range []corev1.NodeConditionType{
 		corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable,

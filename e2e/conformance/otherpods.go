@@ -18,7 +18,7 @@ func drawInterPodAffinityArgs(s *source) map[string]any {
 	return args
 }
 
-// drawPodAffinity gives a pod terms about other pods, of which it may be one itself.
+// drawPodAffinity gives a pod terms about other pods. The pod may be one of them itself.
 func drawPodAffinity(s *source, pod *corev1.Pod) {
 	if s.chance(50) {
 		return
@@ -56,7 +56,8 @@ func (s *source) weightedPodAffinityTerms(count int, owner *corev1.Pod) []corev1
 	return terms
 }
 
-// podAffinityTerm draws a term, which may be about the pod itself or about those that many are like. Few do not parse.
+// podAffinityTerm draws a term, which may be about the pod itself or about labels that many pods have. Few do not
+// parse.
 func (s *source) podAffinityTerm(owner *corev1.Pod) corev1.PodAffinityTerm {
 	term := corev1.PodAffinityTerm{TopologyKey: s.topologyKey(), LabelSelector: s.labelSelector(podLabels())}
 	switch {

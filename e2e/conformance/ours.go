@@ -78,7 +78,7 @@ func newCluster(registry *prometheus.Registry, assumeTTL time.Duration) *cluster
 	return cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: assumeTTL})
 }
 
-// newStore remembers so many bytes of verdicts.
+// newStore remembers a number of bytes of verdicts.
 func newStore(
 	cfg *config.Profile, c *cluster.Cluster, bytes int64, registry *prometheus.Registry, more ...predicates.Plugin,
 ) (*predicates.VerdictStore, error) {

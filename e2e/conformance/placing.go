@@ -19,8 +19,8 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// Placing is what came of it when the pending pods of a scenario were placed one after the other. Every choice is rated
-// by kube-scheduler's own scores, as the nodes were at that moment and compared among those that fit.
+// Placing is the outcome when the pending pods of a scenario were placed one after the other. Every choice is rated by
+// kube-scheduler's own scores, as the nodes were at that moment and compared among the fitting nodes.
 type Placing struct {
 	// Placed is how many pods got a node.
 	Placed int
@@ -158,7 +158,7 @@ func (j *Judge) place(ctx context.Context, s *Scenario, chosen choice) (Placing,
 			continue
 		}
 		if answers[at].Code != fwk.Success {
-			return placing, fmt.Errorf("%s is put on %s, of which kube-scheduler says %v", pod.Name, s.Nodes[at].Name, answers[at])
+			return placing, fmt.Errorf("%s is put on %s, and kube-scheduler says %v", pod.Name, s.Nodes[at].Name, answers[at])
 		}
 		if answers[at].Score < highest {
 			placing.BelowBest++
@@ -267,7 +267,7 @@ func newWindow(nodes []*corev1.Node) *window {
 	return w
 }
 
-// find returns so many of the nodes that fit, all if there are fewer.
+// find returns a number of the nodes that fit, all if there are fewer.
 func (w *window) find(most int, answers []Answer) (found []int) {
 	looked := 0
 	for ; looked < len(w.order) && len(found) < most; looked++ {
@@ -305,7 +305,7 @@ func (m *musterOffering) filter(pod int, offered []int) ([]int, error) {
 		return nil, err
 	}
 	if result.Error != "" || result.NodeNames == nil || len(*result.NodeNames) == 0 {
-		return nil, fmt.Errorf("filter leaves nothing for %s, of which kube-scheduler found %d nodes: %+v",
+		return nil, fmt.Errorf("filter leaves nothing for %s, and kube-scheduler found %d nodes: %+v",
 			m.scenario.Pending[pod].Name, len(offered), result)
 	}
 	var left []int

@@ -28,8 +28,8 @@ func TestAPlanIsAsGoodAsWhatKubeSchedulerChooses(t *testing.T) {
 	c.compare("", theirs, ours)
 }
 
-// OPENB_PERCENT is how much of the openb trace is placed by either side: so many percent of its nodes and as many of
-// its pods. DEMO_DATA is its directory, relative to the root of the repository.
+// OPENB_PERCENT is the percentage of the openb trace's nodes, and of its pods, that either side places. DEMO_DATA is
+// its directory, relative to the root of the repository.
 func TestAPlanIsAsGoodAsWhatKubeSchedulerChoosesOnOpenB(t *testing.T) {
 	c := begin(t)
 	var theirs, ours Placing
@@ -61,12 +61,12 @@ func (c *campaign) compare(figure string, theirs, ours Placing) {
 	fmt.Printf("figure placement_pods_placed_muster%s=%d\n", figure, ours.Placed)
 	fmt.Printf("figure placement_score_vs_stock%s=%.4f\n", figure, ratio)
 	if c.expects() && ratio < 0.99 {
-		c.Errorf("choices of muster rate %.1f on average, those of kube-scheduler %.1f", ours.Mean(), theirs.Mean())
+		c.Errorf("muster's choices rate %.1f on average, kube-scheduler's %.1f", ours.Mean(), theirs.Mean())
 	}
 }
 
-// openb draws a part of the openb trace. As many pods come to a node as in the whole trace, so that in the end not all
-// of them fit. The test is skipped where the trace is not.
+// openb draws a part of the openb trace. A node gets the same number of pods as in the whole trace, so that in the end
+// not all of them fit. The test is skipped where the trace is not.
 func openb(t *testing.T, percent int, seed uint64) *Scenario {
 	t.Helper()
 	data := os.Getenv("DEMO_DATA")
@@ -148,7 +148,7 @@ func TestWhatIsChosenOfFewNodesIsAsGood(t *testing.T) {
 			t.Errorf("%s: %d pods are placed, by kube-scheduler alone %d", selection, with.Placed, stock.Placed)
 		}
 		if c.expects() && ratio < few.Mean()/stock.Mean()-0.01 {
-			t.Errorf("%s: choices rate %.1f on average, those of kube-scheduler of as many nodes %.1f", selection, with.Mean(), few.Mean())
+			t.Errorf("%s: choices rate %.1f on average, kube-scheduler's of the same number of nodes %.1f", selection, with.Mean(), few.Mean())
 		}
 	}
 	fmt.Printf("figure sampled_score_vs_stock=%.4f\n", worst)

@@ -10,7 +10,7 @@ import (
 
 // plugin is a plugin of muster, with what gives it something to decide. Any of the functions may be nil. They draw from
 // vocabularies of few values, so that what one draws often meets what another one drew: nodes have the names
-// nodeName(0) to nodeName(mostNodes-1), namespaces those of namespaceNames.
+// nodeName(0) to nodeName(mostNodes-1), namespaces have namespaceNames.
 type plugin struct {
 	name string
 	// absent is why kube-scheduler has no such plugin to compare it with, or one that does more.
@@ -18,8 +18,8 @@ type plugin struct {
 	// args draws arguments in the form of a configuration file. If they are required, there are no defaults.
 	args     func(*source) map[string]any
 	required bool
-	// node and pod draw the fields that the plugin looks at; placed those that only a pod on a node has. A node has its
-	// labels already, unless it has none; a pod its namespace, labels, controller and containers.
+	// node and pod draw the fields that the plugin looks at; placed draws the fields that only a pod on a node has. A
+	// node has its labels already, unless it has none; a pod its namespace, labels, controller and containers.
 	node   func(*source, *corev1.Node)
 	pod    func(*source, *corev1.Pod)
 	placed func(*source, *corev1.Pod)

@@ -94,7 +94,7 @@ func distinct(s *Scenario) bool {
 	return true
 }
 
-// hearing is what both sides say of a scenario.
+// hearing holds both sides' answers about a scenario.
 type hearing struct {
 	scenario      *Scenario
 	theirs        *dryRun
@@ -155,7 +155,7 @@ func (h *hearing) proposed() error {
 	return err
 }
 
-// chosen has muster find victims itself where those that are proposed are not enough: there is none of them.
+// chosen has muster find victims itself where the proposed ones are not enough: none is proposed.
 func (h *hearing) chosen(ctx context.Context) error {
 	nobody := evictions{}
 	for _, node := range h.theirs.tried {
@@ -207,10 +207,10 @@ func (h *hearing) planned(ctx context.Context) {
 	}
 }
 
-// promisedBeyond reports whether there are nominated pods, and predicates to which they matter otherwise in a plan:
-// those that look at other nodes than one, as kube-scheduler counts only who is nominated to the node that it looks at,
-// and the limits of volumes if a nominated pod may bring one that the pod shares: kube-scheduler does not rely on its
-// coming.
+// promisedBeyond reports whether there are nominated pods, and predicates that count them differently in a plan. Such
+// predicates look at other nodes than one, as kube-scheduler counts only pods nominated to the node that it looks at;
+// or they are the limits of volumes, if a nominated pod may bring a volume that the pod shares: kube-scheduler does not
+// rely on its coming.
 func (h *hearing) promisedBeyond() bool {
 	nominated, pod := h.scenario.Nominated, h.scenario.Pending[0]
 	return len(nominated) > 0 && slices.ContainsFunc(h.scenario.Profile.Filter, func(name string) bool {
@@ -222,7 +222,7 @@ func (h *hearing) promisedBeyond() bool {
 
 // apportions reports whether a disruption budget allows some of the pods on a node to be evicted that might be, and not
 // all of them. kube-scheduler has it allow the most important ones, so that the others are the last to go, and counts
-// against it those of the others that go, though the budget might allow it. muster has it allow the least important
+// the eviction of each other one against it, though the budget might allow it. muster has it allow the least important
 // ones, and counts what goes beyond it.
 func (h *hearing) apportions(node string) bool {
 	for _, budget := range h.scenario.Objects.PodDisruptionBudgets {

@@ -23,7 +23,7 @@ const (
 )
 
 // GeneratePreemption draws a scenario for [Judge.HearPreemption]: nodes that are crowded with pods of all priorities,
-// and one pod for which there is no room, mostly. The same seed draws the same one. A quarter is as wild as those of
+// and one pod that mostly has no room. The same seed draws the same one. A quarter is as wild as the scenarios of
 // [Generate]; in the others pods are in each other's way.
 func GeneratePreemption(seed uint64) *Scenario {
 	s := newSource(seed)

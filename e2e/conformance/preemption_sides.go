@@ -144,7 +144,7 @@ func (m *musterPreempting) plan() (node string, e eviction) {
 	return plan.Node(outcome.Places[0].Node).Name, e
 }
 
-// dryRun is what kube-scheduler's DefaultPreemption finds for the pending pod of a scenario.
+// dryRun is the finding of kube-scheduler's DefaultPreemption for the pending pod of a scenario.
 type dryRun struct {
 	// tried are the nodes that the pod does not fit, and might if others were gone. Fits says that it fits another one,
 	// so that it would not come to that.
@@ -284,7 +284,7 @@ func (d *dryRun) evictions() evictions {
 	return all
 }
 
-// enough reports whether the pod fits a node that was tried once these are gone, and those that are going.
+// enough reports whether the pod fits a node that was tried once these pods are gone, with the pods that are going.
 func (d *dryRun) enough(ctx context.Context, name string, victims []types.UID) bool {
 	at := slices.IndexFunc(d.tried, func(node fwk.NodeInfo) bool { return node.Node().Name == name })
 	state, node := d.state.Clone(), d.tried[at].Snapshot()
@@ -292,8 +292,8 @@ func (d *dryRun) enough(ctx context.Context, name string, victims []types.UID) b
 	return err == nil && d.filters.RunFilterPluginsWithNominatedPods(ctx, state, d.pod, node).IsSuccess()
 }
 
-// drawsOfATie is how often it is asked to choose between two nodes, until it takes the second one: of those that are
-// equal it takes one at random.
+// drawsOfATie is how often it is asked to choose between two nodes, until it takes the second one: of equal ones it
+// takes one at random.
 const drawsOfATie = 300
 
 // prefersNone reports whether no candidate is better than the one on a node, by its own choice.

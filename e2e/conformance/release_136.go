@@ -18,7 +18,7 @@ import (
 // release is the release of kube-scheduler whose plugins are compiled in, without the point.
 const release = "136"
 
-// podInformer is what a factory calls its informer of pods.
+// podInformer is a factory's name for its informer of pods.
 type podInformer = corev1informers.PodInformer
 
 // countsImageVolumes says that ImageLocality wants more bytes of a pod with volumes of images. That is so since 1.37,

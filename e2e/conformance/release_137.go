@@ -19,7 +19,7 @@ import (
 // release is the release of kube-scheduler whose plugins are compiled in, without the point.
 const release = "137"
 
-// podInformer is what a factory calls its informer of pods.
+// podInformer is a factory's name for its informer of pods.
 type podInformer = corev1informers.TypedPodInformer
 
 // countsImageVolumes says that ImageLocality wants more bytes of a pod with volumes of images.

@@ -15,7 +15,7 @@ func scalarNames() []corev1.ResourceName {
 	}
 }
 
-// put adds one of the amounts to a list, so many times in a hundred.
+// put adds one of the amounts to a list, with a chance in percent.
 func (s *source) put(list corev1.ResourceList, percent int, name corev1.ResourceName, amounts ...string) {
 	if s.chance(percent) {
 		list[name] = resource.MustParse(one(s, amounts...))

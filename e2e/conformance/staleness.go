@@ -32,7 +32,7 @@ const (
 //	err = history.Change()
 //	checks, stale := history.Compare()
 //
-// The same seed makes the same one. Every plugin of muster takes part, those that kube-scheduler lacks included.
+// The same seed makes the same one. Every plugin of muster takes part, including ones that kube-scheduler lacks.
 type History struct {
 	source  *source
 	cluster *cluster.Cluster
@@ -41,7 +41,7 @@ type History struct {
 
 	nodes  map[string]*corev1.Node // as they were last set
 	pods   map[string]*corev1.Pod
-	alike  map[types.UID]types.UID // the controllers of those that are of a class that is asked for
+	alike  map[types.UID]types.UID // the controllers of pods whose class is asked for
 	born   int                     // pods so far
 	events []string
 }
@@ -114,7 +114,7 @@ func (h *History) class() ([]*cluster.Pod, error) {
 }
 
 // Compare asks about some of the classes, so that others lag behind. It returns how many verdicts and totals of a class
-// on a node it compared, and those that were stale.
+// on a node it compared, and the stale ones.
 func (h *History) Compare() (checks int, stale []string) {
 	for _, class := range several(h.source, askedClasses, h.classes...) {
 		asked, err := h.asking(class)

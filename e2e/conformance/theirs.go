@@ -320,7 +320,7 @@ func (o *Objects) tainted() *Objects {
 	return &tainted
 }
 
-// devices is what kube-scheduler's plugins know of devices: the objects of a scenario.
+// devices returns the knowledge of kube-scheduler's plugins about devices: the objects of a scenario.
 func (o *Objects) devices(factory informers.SharedInformerFactory) (fwk.SharedDRAManager, error) {
 	ctx := context.Background() // nothing is started with it
 	claims := &claimsOnce{claims: o.ResourceClaims}

@@ -11,14 +11,14 @@ import (
 // source is where everything random comes from. Two of the same seed draw the same.
 type source struct {
 	random *rand.Rand
-	large  bool // has devices drawn for as many nodes as there may be
+	large  bool // has devices drawn for the largest number of nodes
 }
 
 func newSource(seed uint64) *source {
 	return &source{random: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// chance is true so many times in a hundred.
+// chance is true with a chance in percent.
 func (s *source) chance(percent int) bool { return s.random.IntN(100) < percent }
 
 // upTo draws a number from 0 to most.
@@ -27,7 +27,7 @@ func (s *source) upTo(most int) int { return s.random.IntN(most + 1) }
 // one draws one of the choices.
 func one[T any](s *source, choices ...T) T { return choices[s.random.IntN(len(choices))] }
 
-// maybe draws one of the choices so many times in a hundred, else it is nil.
+// maybe draws one of the choices with a chance in percent, else it is nil.
 func maybe[T any](s *source, percent int, choices ...T) *T {
 	if !s.chance(percent) {
 		return nil

@@ -132,8 +132,8 @@ func labelOldZone(s *source, node *corev1.Node) {
 	}
 }
 
-// drawClaims draws claims, bound and not, and those of ephemeral volumes. That of a pod on a node is always its own,
-// for the reason of makeAttachable.
+// drawClaims draws claims, bound and not, including claims of ephemeral volumes. A pod on a node always has its own
+// claim, for the reason of makeAttachable.
 func drawClaims(s *source, to *Objects) {
 	for _, namespace := range namespaceNames() {
 		for i := range claims {

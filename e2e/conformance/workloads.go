@@ -32,8 +32,8 @@ func namespaces(s *source, to *Objects) {
 	}
 }
 
-// selectPods draws what selects pods: services, and controllers of the names that pods have for theirs, some of which
-// are missing.
+// selectPods draws what selects pods: services, and controllers with the names in pods' owner references, some of
+// them missing.
 func selectPods(s *source, to *Objects) {
 	for i := range s.upTo(3) {
 		to.Services = append(to.Services, &corev1.Service{

@@ -51,8 +51,8 @@ func DefaultControllers() []string {
 	}
 }
 
-// podCreation are the controllers without which pods cannot be created in namespaces, but for those that Start has an
-// account made in.
+// podCreation returns the controllers without which pods cannot be created in namespaces, except the ones that Start has
+// an account made in.
 func podCreation() []string {
 	return []string{"serviceaccount-controller", "root-ca-certificate-publisher-controller"}
 }

@@ -44,16 +44,16 @@ type Options struct {
 	Dir string
 	// Release that the programs are of, the one that the environment asks for when empty; see Use.
 	Release binaries.Release
-	// Controllers that kube-controller-manager runs, beside those that pods of any namespace need. Without any,
+	// Controllers that kube-controller-manager runs, beside the ones that pods of any namespace need. Without any,
 	// kube-controller-manager does not run, and pods can be created only in the namespaces that the API server creates.
-	// Without the node lifecycle controller nodes are not tainted when they are
-	// created, because nobody would remove the taint.
+	// Without the node lifecycle controller nodes are not tainted when they are created, because nobody would remove
+	// the taint.
 	Controllers []string
-	// Programs that are started later, to be built at once with those that are started at first.
+	// Programs that are started later, to be built at once with the programs that are started first.
 	Programs []binaries.Binary
 	// FeatureGates is set on all Kubernetes components.
 	FeatureGates map[string]bool
-	// APIServerFlags are added to those of kube-apiserver, as --flag=value.
+	// APIServerFlags are added to kube-apiserver's own flags, as --flag=value.
 	APIServerFlags []string
 	// KubeletMetrics has KWOK serve what nodes and pods use, as kubelets do under
 	// /metrics/resource. A pod's annotations kwok.x-k8s.io/usage-cpu and usage-memory say what
@@ -78,7 +78,7 @@ type ControlPlane struct {
 	mu       sync.Mutex
 	release  binaries.Release           // of what is started from now on
 	paths    map[binaries.Binary]string // of its programs that are built
-	hosts    map[binaries.Binary]string // names of those that do not run on this machine's
+	hosts    map[binaries.Binary]string // names of programs that do not run on this machine's
 	extras   map[binaries.Binary]string // paths of programs that are not among the binaries
 	running  map[binaries.Binary]*process.Process
 	revive   map[binaries.Binary]func(error) bool // starts again what ended by itself, and says whether it did

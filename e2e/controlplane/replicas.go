@@ -37,8 +37,8 @@ type SchedulerReplicas struct {
 	runs []bool     // are to run
 }
 
-// StartSchedulerReplicas starts one with each of the options, as StartScheduler would, but for the election, and returns
-// when one leads.
+// StartSchedulerReplicas starts a scheduler with each of the options, as StartScheduler would, with election on, and
+// returns when one leads.
 func (cp *ControlPlane) StartSchedulerReplicas(ctx context.Context, each ...SchedulerOptions) (*SchedulerReplicas, error) {
 	r := &SchedulerReplicas{controlPlane: cp, options: each, ports: make([]int, len(each)), runs: make([]bool, len(each))}
 	for i := range r.ports {
@@ -58,7 +58,7 @@ func (cp *ControlPlane) StartSchedulerReplicas(ctx context.Context, each ...Sche
 	return r, nil
 }
 
-// replicaName is what a replica is called, and its files.
+// replicaName returns the name of a replica and its files.
 func replicaName(i int) binaries.Binary {
 	return binaries.Binary(fmt.Sprintf("%s-%d", binaries.Scheduler, i))
 }

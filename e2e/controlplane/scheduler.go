@@ -24,7 +24,7 @@ type SchedulerOptions struct {
 	// of them may be set.
 	Config     string
 	ConfigFile string
-	// FeatureGates are set on the scheduler alone, beside those of the control plane.
+	// FeatureGates are set on the scheduler alone, beside the control plane's.
 	FeatureGates map[string]bool
 	// Kubeconfig is the path of the one by which it reaches the API server, its own when empty.
 	Kubeconfig string
@@ -41,9 +41,9 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 `
 
-// StartScheduler starts the stock kube-scheduler and returns when its caches are
-// synced. Its configuration is taken as it is, but for the connection to the API
-// server, which has no rate limit unless it is to, and leader election, which is off.
+// StartScheduler starts the stock kube-scheduler and returns when its caches are synced. Its
+// configuration is taken as it is, except the connection to the API server, which has no rate limit
+// unless it is to, and leader election, which is off.
 func (cp *ControlPlane) StartScheduler(ctx context.Context, o SchedulerOptions) error {
 	return cp.startScheduler(ctx, binaries.Scheduler, cp.ports.scheduler, o, map[string]any{"leaderElect": false})
 }

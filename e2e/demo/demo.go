@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (unbound int, err error)
 	return len(outcome.Stranded), err
 }
 
-// stage is what the demo plays on.
+// stage is where the demo plays.
 type stage struct {
 	controlPlane *controlplane.ControlPlane
 	muster       *muster.Server

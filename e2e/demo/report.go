@@ -20,7 +20,7 @@ import (
 
 const busiestNodes = 5
 
-// report is what the demo ends with.
+// report is the end of the demo.
 type report struct {
 	outcome   *settle.Outcome
 	expected  int
@@ -33,7 +33,7 @@ func (r report) print(out io.Writer) {
 	fmt.Fprintf(out, "bound      %d of %d pods in %.1fs, %.0f pods/s\n",
 		tally.Bound, r.expected, tally.Last.Sub(tally.First).Seconds(), tally.Rate())
 	if left := r.expected - tally.Bound; left > 0 {
-		fmt.Fprintf(out, "not bound  %d, of which %d would fit\n", left, len(r.outcome.Stranded))
+		fmt.Fprintf(out, "not bound  %d, %d would fit\n", left, len(r.outcome.Stranded))
 	}
 	r.printLatencies(out)
 	r.printBusiest(out)
@@ -49,7 +49,7 @@ func (r report) printLatencies(out io.Writer) {
 	table.Flush()
 }
 
-// load is what a node carries.
+// load is the load of a node.
 type load struct {
 	node  *corev1.Node
 	pods  int

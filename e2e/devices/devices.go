@@ -24,10 +24,10 @@ const (
 	Resource = corev1.ResourceName("example.com/gpu") // which the class stands for
 )
 
-// TemplateOf names the template of claims for so many devices.
+// TemplateOf names the template of claims for a number of devices.
 func TemplateOf(count int64) string { return fmt.Sprintf("gpus-%d", count) }
 
-// Define creates the class, and templates of claims for one device up to so many.
+// Define creates the class, and templates of claims for one device up to a number.
 func Define(ctx context.Context, client kubernetes.Interface, most int64) error {
 	class := &resourcev1.DeviceClass{
 		ObjectMeta: metav1.ObjectMeta{Name: Class},
@@ -50,7 +50,7 @@ func Define(ctx context.Context, client kubernetes.Interface, most int64) error 
 	return err
 }
 
-// Some is what a claim for so many devices asks for.
+// Some returns the request of a claim for a number of devices.
 func Some(count int64) resourcev1.ResourceClaimSpec {
 	exactly := &resourcev1.ExactDeviceRequest{DeviceClassName: Class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count}
 	return resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
@@ -58,7 +58,7 @@ func Some(count int64) resourcev1.ResourceClaimSpec {
 	}}
 }
 
-// Offer has a node have so many devices: gpu-0, gpu-1, … of a pool that is called like the node.
+// Offer has a node have a number of devices: gpu-0, gpu-1, … of a pool that is called like the node.
 func Offer(ctx context.Context, client kubernetes.Interface, node string, count int64) error {
 	slice := &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "gpus-of-" + node},
@@ -73,7 +73,7 @@ func Offer(ctx context.Context, client kubernetes.Interface, node string, count 
 	return err
 }
 
-// Claim gives a pod a claim of its own for so many devices.
+// Claim gives a pod a claim of its own for a number of devices.
 func Claim(pod *corev1.PodSpec, count int64) {
 	pod.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new(TemplateOf(count))}}
 	pod.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
@@ -104,7 +104,7 @@ func Clear(ctx context.Context, client kubernetes.Interface) error {
 	)
 }
 
-// ClearClaims deletes all claims. No kubelet is there that would let go of those of pods that ran.
+// ClearClaims deletes all claims. No kubelet is there that would let go of the claims of pods that ran.
 func ClearClaims(ctx context.Context, client kubernetes.Interface) error {
 	claims, all := client.ResourceV1().ResourceClaims(workload.Namespace), metav1.ListOptions{}
 	list, err := claims.List(ctx, all)

@@ -42,7 +42,7 @@ func Check(site fs.FS) (problems []error) {
 	return problems
 }
 
-// produced is what Check knows of a page.
+// produced is the knowledge of Check about a page.
 type produced struct {
 	anchors    map[string]bool
 	references []reference

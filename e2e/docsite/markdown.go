@@ -103,7 +103,7 @@ func (s Site) onTheWeb(name, as string) string {
 	return strings.Join([]string{s.Source, as, s.Branch, name}, "/")
 }
 
-// plain is what a reader sees of a heading or a cell.
+// plain returns a heading or a cell as a reader sees it.
 func plain(node ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -118,7 +118,7 @@ func plain(node ast.Node, source []byte) string {
 	return b.String()
 }
 
-// anchor is what GitHub makes of a heading: letters, digits, hyphens and underscores, lower-case, with a hyphen for each
+// anchor returns GitHub's anchor for a heading: letters, digits, hyphens and underscores, lower-case, with a hyphen for each
 // space. The second heading of a name gets a number.
 func anchor(heading string, seen map[string]int) string {
 	slug := strings.Map(func(r rune) rune {

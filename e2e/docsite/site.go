@@ -22,7 +22,7 @@ const (
 	contents = "docs/README.md"
 )
 
-// Site is what is built, and where its readers find the source.
+// Site is the site to build, and where its readers find the source.
 type Site struct {
 	// Repository has the pages, and all that they link to.
 	Repository fs.FS
@@ -96,7 +96,7 @@ func lost(pages map[string]*page) (problems []error) {
 	return problems
 }
 
-// pages are all Markdown files but those of hidden directories and of what is built.
+// pages lists all Markdown files except in hidden directories and in the built site.
 func (s Site) pages() (names []string, err error) {
 	err = fs.WalkDir(s.Repository, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {

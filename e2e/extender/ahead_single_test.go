@@ -30,7 +30,7 @@ profiles:
 ahead: {reserve: %s}
 `
 
-// optedIn is what the policy does to pods that are opted in.
+// optedIn changes a pod as the policy changes opted-in pods.
 func optedIn(pod *corev1.Pod) {
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.AheadGate})
 }

@@ -171,7 +171,7 @@ func TestAheadAGangThatStaysShortIsBrokenUp(t *testing.T) {
 	})
 	c.RemovePod("g-1")
 	c.createPods(pods[2:]...)
-	c.Eventually("those that a controller would make anew are bound", func() error {
+	c.Eventually("the pods that a controller would replace are bound", func() error {
 		for _, name := range []string{"g-2", "g-3"} {
 			if c.Pod(name).Spec.NodeName == "" {
 				return fmt.Errorf("%s is not", name)
@@ -210,8 +210,8 @@ func beside(node string) func(*corev1.Pod) {
 	}
 }
 
-// reserved is a gang of three for which room is kept on three nodes, until a pod goes that takes its time. Others of
-// its priority want that room, and pods of no priority as well.
+// reserved creates a gang of three whose room is kept on three nodes, until a pod goes that takes its time. Others of its
+// priority want that room, and pods of no priority as well.
 func reserved(t *testing.T, start func(*cluster, muster.Options) *ahead) *ahead {
 	t.Helper()
 	nodes := workload.NewNodes("node", 3, "4")

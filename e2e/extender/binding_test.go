@@ -26,7 +26,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPods(workload.NewPods("pod", count, "1", workload.ScheduledBy(byHand))...)
 	pods := c.Pods()
-	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m, assume: 5m}\n"}) // a slow machine takes its time for so many
+	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m, assume: 5m}\n"}) // a slow machine takes its time for this number
 	place := map[string]string{}                                                        // every pod's node
 	for name := range pods {
 		place[name] = nodes[len(place)%len(nodes)].Name
@@ -161,7 +161,7 @@ func TestABindingThatFailedIsFreeOrBoundAtOnce(t *testing.T) {
 			pods := c.Pods()
 			first, second := s.FilterAndBind(t.Context(), pods["first"], "a"), s.FilterAndBind(t.Context(), pods["second"], "a")
 			if (first == nil) != made || (second == nil) == made {
-				t.Errorf("the first one: %v; the second one, for which there is no other room: %v", first, second)
+				t.Errorf("the first one: %v; the second one, without any other room: %v", first, second)
 			}
 			place := map[string]string{"first": "", "second": "a"}
 			if made {

@@ -112,8 +112,8 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memory is a line of /proc/PID/status in bytes: VmRSS is what the process has in memory,
-// VmHWM the most that it ever had.
+// memory reads a line of /proc/PID/status in bytes: VmRSS is the present memory of the process, VmHWM
+// the most that it ever had.
 func (s *server) memory(line string) int {
 	s.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Pid()))

@@ -140,7 +140,7 @@ func (c *cluster) serveAndSchedule(o muster.Options) *server {
 	return s
 }
 
-// schedulerConfig is what `muster scheduler-config` prints, with changes of the test.
+// schedulerConfig returns the output of `muster scheduler-config`, with changes of the test.
 func (s *server) schedulerConfig(flags []string, change ...func(config map[string]any)) string {
 	s.Helper()
 	printed, err := s.SchedulerConfig(s.Context(), flags...)

@@ -34,7 +34,7 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		apart  func(*corev1.Pod)
-		domain string // of which each has at most one of the pods
+		domain string // each has at most one of the pods
 		want   int    // pods that are bound
 	}{
 		"by a host port":                      {withPort, corev1.LabelHostname, 40},
@@ -54,7 +54,7 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 			c := newCluster(t, nodes...)
 			c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Scheduler}]"})
 			c.createPods(workload.NewPods("pod", count, "10m", test.apart)...)
-			c.Eventually("as many pods are bound as there are domains, and the others are told that they fit nowhere", func() error {
+			c.Eventually("a pod is bound in each domain, and the others are told that they fit nowhere", func() error {
 				pods := c.Pods()
 				in, refused := map[string]string{}, 0
 				for _, pod := range pods {

@@ -18,7 +18,7 @@ import (
 // claims are the controllers that make a pod's claims.
 var claims = []string{"resourceclaim-controller"}
 
-// createDevices has each node have so many devices. Pods may claim them.
+// createDevices gives each node a number of devices. Pods may claim them.
 func (c *cluster) createDevices(each int64, nodes ...*corev1.Node) {
 	c.Helper()
 	c.Must(devices.Define(c.Context(), c.Client, 1))

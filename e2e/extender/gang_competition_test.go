@@ -26,7 +26,7 @@ func interleaved(gangs ...[]*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// whole are so many gangs with so many members each, whichever they are, and nothing of
+// whole expects a number of gangs, of any name, with a number of members each, and nothing of
 // others.
 func whole(gangs, members int) func(bound map[string]int) error {
 	return func(bound map[string]int) error {

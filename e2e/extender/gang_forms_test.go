@@ -39,8 +39,7 @@ func by(label, group string, minMember int) func(*corev1.Pod) {
 	}
 }
 
-// Of each form there is, for each profile, a gang for which there is room and one for which
-// there will never be.
+// Each form has, for each profile, a gang with room and one that will never have room.
 func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 	const each, tooMany = 3, 40
 	profiles := []string{"scheduler-picks", "muster-picks", "nominated"}

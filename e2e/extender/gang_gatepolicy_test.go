@@ -36,7 +36,7 @@ type gateTest struct {
 	Gates   []string
 }
 
-// wantGates creates the pods of a file of the webhook's unit tests, those of an OptedIn namespace in one of that name.
+// wantGates creates the pods of a file of the webhook's unit tests, pods of an OptedIn namespace in one of that name.
 func (c *cluster) wantGates(file, optedIn string) {
 	c.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "server", "testdata", file))

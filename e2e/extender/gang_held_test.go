@@ -12,8 +12,8 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// held is a gang of four that takes four of five nodes, of which muster holds three members
-// while a door keeps the bind call about the last one.
+// held creates a gang of four that takes four of five nodes: muster holds three members while a door
+// keeps the bind call about the last one.
 func held(t *testing.T) (w *witness, d *door) {
 	t.Helper()
 	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
@@ -38,7 +38,7 @@ func TestAMemberDeletedWhileHeldIsReplaced(t *testing.T) {
 
 func TestMinMemberIsEditedWhileMembersAreHeld(t *testing.T) {
 	t.Parallel()
-	t.Run("to as many as are held", func(t *testing.T) {
+	t.Run("to the number that is held", func(t *testing.T) {
 		w, d := held(t)
 		w.editPodGroup("g", 3)
 		w.awaits(exactly(map[string]int{"g": 3}))

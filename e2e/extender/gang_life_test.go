@@ -26,7 +26,7 @@ func TestCompletedPodsOfAFormerPodGroupDoNotCount(t *testing.T) {
 	}
 	again := workload.NewPodGroup("g", 4)
 	groups := c.podGroups(again)
-	c.Eventually("the PodGroup is created anew, in another second than its pods", func() error {
+	c.Eventually("the PodGroup is created again, in another second than its pods", func() error {
 		if err := groups.Delete(t.Context(), "g", metav1.DeleteOptions{}); err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ func (c *cluster) cordon(node string, closed bool) {
 }
 
 // A node of a gang that runs is drained, and another pod waits for longer than the member that comes in the place of the lost
-// one. Whoever chooses the node, the member gets the place once it is opened: the other one of its gang is of no use alone.
+// one. Whether kube-scheduler or muster chooses the node, the member gets the place once it is opened: the other one of its
+// gang is of no use alone.
 func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
 		for _, restart := range []bool{false, true} {

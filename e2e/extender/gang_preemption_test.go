@@ -54,7 +54,7 @@ func TestAGangHasAsManyPodsEvictedAsItNeedsAndStartsWhole(t *testing.T) {
 	w.settles(exactly(map[string]int{"": 7, "g": 4}))
 	left := slices.DeleteFunc(c.left(), func(name string) bool { return name == "middle-0" || name == "middle-1" || name == "middle-2" })
 	if diff := cmp.Diff([]string{"g-0", "g-1", "g-2", "g-3", "high-0"}, left); diff != "" {
-		t.Errorf("pods that are left, besides those of middle priority (-want +got):\n%s", diff)
+		t.Errorf("remaining pods, besides pods of middle priority (-want +got):\n%s", diff)
 	}
 	if got := len(c.left()) - len(left); got != 2 {
 		t.Errorf("%d pods of middle priority are left, want 2", got)
@@ -140,7 +140,7 @@ func TestAGangWaitsForItsVictimsToGo(t *testing.T) {
 	w.settles(exactly(map[string]int{"": 2, "g": 2}))
 }
 
-// createBudget allows so many evictions of the pods of an app, which has its name.
+// createBudget allows a number of evictions of the pods of an app, which has its name.
 func (c *cluster) createBudget(app string, allowed int32) {
 	c.Helper()
 	c.Create(&policyv1.PodDisruptionBudget{

@@ -26,9 +26,9 @@ type witness struct {
 
 	mu      sync.Mutex
 	ledger  *fit.Ledger
-	bound   map[string]int  // pods of each group that were ever bound, "" for those of none
+	bound   map[string]int  // pods of each group that were ever bound, "" for pods of none
 	over    []string        // bindings to nodes without room
-	refused map[string]bool // pods for which the scheduler found no node at some time
+	refused map[string]bool // pods that the scheduler found no node for at some time
 	passed  map[string]bool // pods of barriers that are bound
 
 	passesMuster func(*corev1.Pod) // makes a pod one that muster handles before the scheduler does, if it handles any
@@ -103,7 +103,7 @@ func (w *witness) everBound() map[string]int {
 	return maps.Clone(w.bound)
 }
 
-// exactly so many pods of each group were ever bound, and none of others.
+// exactly expects that this number of pods of each group were ever bound, and none of others.
 func exactly(want map[string]int) func(bound map[string]int) error {
 	return func(bound map[string]int) error {
 		if diff := cmp.Diff(want, bound); diff != "" {
@@ -210,7 +210,7 @@ func (s *server) stages(gang string) (muster.Gang, error) {
 	return stages, err
 }
 
-// awaitHeld waits until muster holds bind calls about so many members of a gang.
+// awaitHeld waits until muster holds bind calls about a number of members of a gang.
 func (s *server) awaitHeld(gang string, want int) {
 	s.Helper()
 	s.Eventually(fmt.Sprintf("%d members of %s are held", want, gang), func() error {

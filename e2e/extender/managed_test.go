@@ -22,7 +22,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// costless is what a managed pod asks for.
+// costless returns the request of a managed pod.
 func costless() corev1.ResourceList {
 	one := resource.MustParse("1")
 	return corev1.ResourceList{v1alpha1.ResourceManaged: one, v1alpha1.ResourceBound: one}
@@ -178,7 +178,7 @@ func TestThePolicyMakesMembersAndLabelledNamespacesManaged(t *testing.T) {
 	}
 }
 
-// askedFor is what an admission policy may change, or break.
+// askedFor returns the part of a pod that an admission policy may change, or break.
 func askedFor(pod *corev1.Pod) []any {
 	return []any{pod.Spec.Containers[0].Resources, pod.Spec.Containers[0].Env}
 }

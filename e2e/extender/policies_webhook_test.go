@@ -70,7 +70,7 @@ func (c *cluster) changeByWebhook(patches map[string]string) {
 	})
 }
 
-// patched is what has the webhook change a pod by a patch.
+// patched changes a pod by a patch of the webhook.
 func patched(patch string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { metav1.SetMetaDataLabel(&pod.ObjectMeta, labelPatch, patch) }
 }

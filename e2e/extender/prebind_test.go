@@ -73,8 +73,8 @@ func (l *lateClaim) provide() {
 	l.Must(err)
 }
 
-// kube-scheduler waits for the volume before it asks muster to bind the pod, for many times as long as an assumption
-// lives of which nothing is heard.
+// kube-scheduler waits for the volume before it asks muster to bind the pod, many times longer than an unheard-of
+// assumption lives.
 func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
 	const assume = time.Second
 	c := newCluster(t, workload.NewNode("a", "64"))

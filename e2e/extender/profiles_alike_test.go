@@ -71,7 +71,7 @@ algorithmSource:
 	return all
 }
 
-// converted is what `muster config convert` makes of a file of kube-scheduler's.
+// converted returns what `muster config convert` makes of a file of kube-scheduler's.
 func (c *cluster) converted(text string) string {
 	c.Helper()
 	file := filepath.Join(c.TempDir(), "scheduler.yaml")
@@ -98,7 +98,7 @@ func (c *cluster) used(change func(*corev1.Pod)) int {
 	return len(nodesUsed(c.Pods()))
 }
 
-// A profile that packs, or spreads, uses as many nodes as a kube-scheduler that is configured alone for it.
+// A profile that packs, or spreads, uses the same number of nodes as a kube-scheduler that is configured alone for it.
 func TestAProfileMeansTheSameWhoeverPicksTheNode(t *testing.T) {
 	t.Parallel()
 	for _, strategy := range []string{"MostAllocated", "LeastAllocated"} {

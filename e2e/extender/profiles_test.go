@@ -117,7 +117,7 @@ func TestOneProfileSpreadsAndTheOtherPacks(t *testing.T) {
 	}
 }
 
-// expectReporters waits until so many pods have an event, and checks that each was reported by
+// expectReporters waits until a number of pods have an event, and checks that each was reported by
 // the name of the pod's profile.
 func (c *cluster) expectReporters(reason string, count int) {
 	c.Helper()

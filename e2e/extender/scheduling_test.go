@@ -32,9 +32,9 @@ func TestPodsAreBoundThroughMuster(t *testing.T) {
 					}
 				}))
 				outcome := c.settle(withoutControllers(workload.Generate(workload.Shape{Nodes: 20, Pods: pods, Seed: 1})))
-				// Whether all find room depends on which nodes the scheduler heard of first: those of a zone may fill up with
-				// pods that would do elsewhere. None may be left that fits, and none may be lost.
-				t.Logf("%d of %d pods are bound; those that wait:\n%s", outcome.Bound, pods, waiting(outcome.Pods))
+				// Whether all find room depends on which nodes the scheduler heard of first: the nodes of a zone may fill up
+				// with pods that would do elsewhere. None may be left that fits, and none may be lost.
+				t.Logf("%d of %d pods are bound; waiting:\n%s", outcome.Bound, pods, waiting(outcome.Pods))
 				if len(outcome.Pods) != pods || outcome.Bound == 0 || len(outcome.Stranded) > 0 {
 					t.Errorf("%d pods are there and %d are bound, of %d; %d have a place", len(outcome.Pods), outcome.Bound, pods, len(outcome.Stranded))
 				}
@@ -64,7 +64,7 @@ func TestPodsAreBoundThroughMuster(t *testing.T) {
 	}
 }
 
-// settle creates workloads and waits until as many pods are bound as can be.
+// settle creates workloads and waits until every pod that can be is bound.
 func (c *cluster) settle(w *workload.Cluster) *settle.Outcome {
 	c.Helper()
 	watch, err := podwatch.Start(c.Context(), c.Client)
@@ -101,7 +101,7 @@ func withoutControllers(w *workload.Cluster) *workload.Cluster {
 	return bare
 }
 
-// load is what counts on a node, as /debug/nodes shows it.
+// load is a node's load as /debug/nodes shows it.
 type load struct{ Pods, CPU, Memory string }
 
 // requested sums what the pods of each node ask for.
@@ -147,7 +147,7 @@ func shownLoads(page string) map[string]load {
 	return loads
 }
 
-// overcommitted says of which nodes more is requested than they have.
+// overcommitted names the nodes with more requested than they have.
 func overcommitted(nodes []*corev1.Node, pods []*corev1.Pod) []string {
 	var over []string
 	sums, counts := requested(pods)
@@ -165,8 +165,8 @@ func overcommitted(nodes []*corev1.Node, pods []*corev1.Pod) []string {
 	return over
 }
 
-// onlyBlue is a profile of which only nodes labelled blue may be used, a rule that
-// kube-scheduler does not have.
+// onlyBlue is a profile that may use only nodes labelled blue, a rule that kube-scheduler does not
+// have.
 const onlyBlue = `
 profiles:
 - schedulerName: default-scheduler

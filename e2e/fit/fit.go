@@ -1,5 +1,5 @@
-// Package fit tells which pending pods a cluster has room for, and whether those that
-// have a place keep apart as they have to.
+// Package fit tells which pending pods a cluster has room for, and whether placed pods keep apart
+// as they have to.
 //
 // It is the judge of a run, so it shares no code with what it judges. [Places] holds each
 // pod against each node by its node selector and affinity, the node's taints, host ports
@@ -55,7 +55,7 @@ func Together(nodes []*corev1.Node, pods, few []*corev1.Pod) (fit int) {
 	return fit
 }
 
-// newRooms is what nodes have left beside the pods that are bound to them.
+// newRooms returns the room that nodes have left beside their bound pods.
 func newRooms(nodes []*corev1.Node, pods []*corev1.Pod) []*room {
 	rooms := make([]*room, len(nodes))
 	byName := make(map[string]*room, len(nodes))
@@ -85,7 +85,7 @@ func finished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// room is what a node has left.
+// room is the free part of a node.
 type room struct {
 	node  *corev1.Node
 	free  corev1.ResourceList

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ledger is what the nodes of a cluster hold, entered in the order in which the API
-// server made it so. It is not for use from several goroutines at once.
+// Ledger is the content of the nodes of a cluster, entered in the order in which the API server
+// made it so. It is not for use from several goroutines at once.
 type Ledger struct {
 	rooms map[string]*room // by node
 	held  map[types.UID]tenant

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// In are the paths of all Go files of a module, in the order of their directories, without those of
-// modules below it and those of testdata.
+// In returns the paths of all Go files of a module, in the order of their directories, without modules
+// below it and without testdata.
 func In(module string) (paths []string, err error) {
 	err = filepath.WalkDir(module, func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -33,13 +33,13 @@ type change struct {
 	gone    bool
 }
 
-// standing is what of a pod turns what room there is.
+// standing is the part of a pod that room depends on.
 type standing struct {
 	node     string
 	finished bool
 }
 
-// Audit is what came of holding every binding against what was on its node then.
+// Audit is the result of checking every binding against what was on its node then.
 type Audit struct {
 	Bindings int
 	// Overcommitted describes the bindings to nodes without room.
@@ -51,8 +51,8 @@ type Audit struct {
 // NewBindings is the history of an empty cluster.
 func NewBindings() *Bindings { return &Bindings{seen: map[types.UID]standing{}} }
 
-// Observe takes in an event of a node or a pod, and leaves others alone. Those of one object
-// must come in their order.
+// Observe takes in an event of a node or a pod, and leaves others alone. Events of one object must
+// come in their order.
 func (b *Bindings) Observe(event watch.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *Bindings) Observe(event watch.Event) {
 	b.changes = append(b.changes, c)
 }
 
-// trimmed is what a ledger reads of a pod.
+// trimmed returns the part of a pod that a ledger reads.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, UID: p.UID},

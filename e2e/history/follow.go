@@ -21,7 +21,7 @@ type Source struct {
 	Watch   cache.WatchFuncWithContext
 }
 
-// Core are the nodes and the pods of a cluster, of which there must be none yet.
+// Core returns the nodes and the pods of a cluster that has none yet.
 func Core(ctx context.Context, client kubernetes.Interface) ([]Source, error) {
 	nodes, pods := client.CoreV1().Nodes(), client.CoreV1().Pods(metav1.NamespaceAll)
 	nodeList, err := nodes.List(ctx, metav1.ListOptions{})
@@ -38,8 +38,7 @@ func Core(ctx context.Context, client kubernetes.Interface) ([]Source, error) {
 	return []Source{{nodeList.ResourceVersion, nodes.Watch}, {podList.ResourceVersion, pods.Watch}}, nil
 }
 
-// Custom are the objects of a resource that come from now on, and what becomes of those
-// that there are.
+// Custom returns the objects of a resource that come from now on, and changes of existing ones.
 func Custom(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource) (Source, error) {
 	objects := client.Resource(resource)
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
@@ -51,10 +50,9 @@ func Custom(ctx context.Context, client dynamic.Interface, resource schema.Group
 	}}, nil
 }
 
-// Follow calls observe with every event of the sources: those of one in their order, those
-// of different ones at the same time. It does so until the context ends, or fails by
-// calling fail when an event may have been missed. stop ends it and returns when observe is
-// no longer called.
+// Follow calls observe with every event of the sources: events of one in their order, of different
+// ones at the same time. It does so until the context ends, or fails by calling fail when an event
+// may have been missed. stop ends it and returns when observe is no longer called.
 func Follow(ctx context.Context, sources []Source, observe func(watch.Event), fail func(error)) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watchers sync.WaitGroup

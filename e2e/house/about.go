@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// about is what the comments of packages say that they do: their first sentences, without the name, by
-// directory.
+// about returns the first sentences of the comments of packages, without the name, by directory.
 func about(files []*file) map[string]string {
 	all := map[string]string{}
 	for _, f := range files {

@@ -179,6 +179,6 @@ func TestTheTableOfThisRepositoryIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(should, is); diff != "" {
-		t.Errorf("make update writes it anew (-want +is):\n%s", diff)
+		t.Errorf("make update rewrites it (-want +is):\n%s", diff)
 	}
 }

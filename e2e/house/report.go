@@ -15,22 +15,28 @@ const (
 	columns      = 140
 )
 
-// Report is what was measured.
+// Report holds the measurements.
 type Report struct {
-	methods, fields []*size // those of types that are too large, the largest first, and at least one
+	methods, fields []*size // of too large types, the largest first, and at least one
 	sideways        []string
 	nilChecks       int
 	versions        []string // files
 	long            int
+	words           []place
+	unused          []exception
 }
 
-// Measure measures the main module at a root.
+// Measure measures the main module at a root, and the prose of all modules.
 func Measure(root string) (*Report, error) {
 	files, err := read(root)
 	if err != nil {
 		return nil, err
 	}
 	packages, _, err := readPage(root)
+	if err != nil {
+		return nil, err
+	}
+	words, unused, err := listedWords(root, exceptions())
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +47,8 @@ func Measure(root string) (*Report, error) {
 		sideways:  packages.sideways(files),
 		nilChecks: nilChecks(files, "server/extender", verbTypes()),
 		long:      longLines(files, columns),
+		words:     words,
+		unused:    unused,
 	}
 	for _, f := range files {
 		if !f.test && !within(f.dir(), "api/config") && slices.ContainsFunc(f.imports(), isVersion) {
@@ -58,7 +66,7 @@ func verbTypes() []string {
 // isVersion says whether a package is a version of the configuration.
 func isVersion(dir string) bool { return strings.HasPrefix(dir, "api/config/v1") }
 
-// largest are the sizes of which a figure is beyond a bound, and the largest one in any case.
+// largest returns the sizes with a figure beyond a bound, and the largest one in any case.
 func largest(all []*size, bound int, figure func(*size) int) []*size {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b *size) int { return figure(b) - figure(a) })
 	end := slices.IndexFunc(sorted, func(s *size) bool { return figure(s) <= bound })
@@ -82,6 +90,12 @@ func (r *Report) Print(out io.Writer) {
 	if len(r.versions) > mostVersions {
 		fmt.Fprintf(out, "a version of the configuration is imported by %s\n", strings.Join(r.versions, " "))
 	}
+	for _, c := range byPackage(r.words) {
+		fmt.Fprintf(out, "listed words in %s: %d\n", c.dir, c.words)
+	}
+	for _, e := range r.unused {
+		fmt.Fprintf(out, "nothing in %s needs the exception %q\n", e.path, e.text)
+	}
 	largest := func(all []*size, figure func(*size) int) int {
 		if len(all) == 0 {
 			return 0
@@ -94,4 +108,12 @@ func (r *Report) Print(out io.Writer) {
 	fmt.Fprintf(out, "figure nil_checks_in_verbs=%d\n", r.nilChecks)
 	fmt.Fprintf(out, "figure files_importing_a_config_version=%d\n", len(r.versions))
 	fmt.Fprintf(out, "figure lines_over_140=%d\n", r.long)
+	fmt.Fprintf(out, "figure listed_words=%d\n", len(r.words))
+}
+
+// PrintWords prints where listed words stand.
+func (r *Report) PrintWords(out io.Writer) {
+	for _, p := range r.words {
+		fmt.Fprintf(out, "%s:%d: %s\n", p.path, p.line, p.word)
+	}
 }

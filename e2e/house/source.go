@@ -1,7 +1,6 @@
 package house
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -66,7 +65,7 @@ func parse(root, path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Contains(text[:min(len(text), 1000)], []byte("DO NOT EDIT.")) {
+	if isGenerated(text) {
 		return nil, nil
 	}
 	syntax, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution|parser.ParseComments)

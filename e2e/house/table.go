@@ -79,7 +79,7 @@ func names(cell string) []string {
 	return all
 }
 
-// rule is what a package may import, as the table says it.
+// rule returns the allowed imports of a package, as the table says it.
 func (r *row) rule() string {
 	switch {
 	case r.below:

@@ -12,7 +12,7 @@
 // next test that asks for the same options takes it: starting another one costs ten times as much. A control plane that a test
 // failed on, or whose state the API can't restore, is stopped; the logs of a failed test are kept, and the test says where.
 //
-// Tests that take one run in parallel, as they wait more than they compute: as many at a time as -test.parallel says.
+// Tests that take one run in parallel, as they wait more than they compute: -test.parallel bounds how many.
 package lab
 
 import (

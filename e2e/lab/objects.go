@@ -78,7 +78,7 @@ func (l *Lab) Pod(name string) *corev1.Pod {
 	return pod
 }
 
-// Pods reads the pods of the workloads' namespace by name, without those of barriers.
+// Pods reads the pods of the workloads' namespace by name, without the pods of barriers.
 func (l *Lab) Pods() map[string]*corev1.Pod {
 	l.Helper()
 	list, err := l.Client.CoreV1().Pods(workload.Namespace).List(l.Context(), metav1.ListOptions{})

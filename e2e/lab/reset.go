@@ -36,7 +36,7 @@ type object struct {
 	meta     metav1.ObjectMeta
 }
 
-// inventory is what an API server has, by UID.
+// inventory lists the objects of an API server, by UID.
 type inventory map[types.UID]object
 
 // unsteady are resources that the API server or a controller writes by itself, so that a change says nothing of a test.

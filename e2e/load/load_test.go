@@ -54,7 +54,7 @@ func (l *cluster) nodeMetric(name string) (*v1alpha1.NodeMetric, error) {
 	return v1alpha1.Decode(object)
 }
 
-// near says that usage is what was asked for, but for what the end of a period adds or takes.
+// near says that usage is as asked for, up to what the end of a period adds or takes.
 func near(what string, got v1alpha1.ResourceMap, cpu, memory string) error {
 	for name, want := range map[corev1.ResourceName]resource.Quantity{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)} {
 		used := got.Resources[name]

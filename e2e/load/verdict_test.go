@@ -62,7 +62,7 @@ func TestWhatNodeMetricsSayDecides(t *testing.T) {
 		"plugins":      map[string]any{"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}}},
 		"pluginConfig": []any{map[string]any{"name": "LoadAware", "args": map[string]any{"nodeMetricExpirationSeconds": expiration}}},
 	}})
-	// Figures are reported anew before each look: it may come late.
+	// Figures are reported again before each look: it may come late.
 	expect := func(what string, reports, want map[string]string) {
 		t.Helper()
 		l.Eventually(what, func() error {

@@ -47,7 +47,7 @@ var fragments = map[string]fragment{
 		before: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", after: "  containers: [{name: a, image: a}]\n",
 	},
 	"docs/concepts/profiles.md # Pods wait, and nobody tries to schedule them:": {
-		skip: "it is an alert, and Prometheus' own engine reads those of the chart in e2e/chart",
+		skip: "it is an alert, and Prometheus' own engine reads the chart's alerts in e2e/chart",
 	},
 }
 

@@ -177,7 +177,7 @@ func (c *cluster) awaitBound(selector string, count int) {
 	c.awaitPods("are bound", selector, count, func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
 }
 
-// awaitPods waits until as many pods are as they should be.
+// awaitPods waits until all pods are as they should be.
 func (c *cluster) awaitPods(are, selector string, count int, is func(*corev1.Pod) bool) {
 	c.Helper()
 	c.Eventually(fmt.Sprintf("%d pods of %s %s", count, selector, are), func() error {

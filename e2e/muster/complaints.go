@@ -10,7 +10,7 @@ import (
 
 var complaint = regexp.MustCompile(`extender: \S+ claims to preempt|with extender at URL \S+, code (4\d\d|500)`)
 
-// broken is what muster logs when it panics, in a call or as a whole.
+// broken is muster's log line when it panics, in a call or as a whole.
 var broken = regexp.MustCompile(`\bpanic`)
 
 // Complaints are the lines of kube-scheduler's log, from an offset on, in which it takes an

@@ -20,9 +20,8 @@ import (
 // gatesName is the name of the objects by which members are gated.
 const gatesName = "muster"
 
-// CreateWebhook has the API server ask a muster for the gate of every pod with the label of
-// a group, and of every pod that is opted in to be placed ahead, as the chart does, and returns when it does so. ca is what signed muster's
-// certificate, in PEM.
+// CreateWebhook has the API server ask a muster for the gate of every pod with the label of a group, and of every pod that is opted in to
+// be placed ahead, as the chart does, and returns when it does so. ca is the PEM of the authority that signed muster's certificate.
 func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string, ca []byte) error {
 	webhook := func(name, path string, objects, namespaces *metav1.LabelSelector) admissionregistrationv1.MutatingWebhook {
 		return admissionregistrationv1.MutatingWebhook{

@@ -13,8 +13,8 @@ import (
 
 const verbDuration = "muster_verb_duration_seconds"
 
-// VerbLatency is what a verb has cost since the server started, over all outcomes.
-// The quantiles are read off a histogram, so they are as fine as its buckets.
+// VerbLatency is the cost of a verb since the server started, over all outcomes. The quantiles are
+// read off a histogram, so they are as fine as its buckets.
 type VerbLatency struct {
 	Verb     string
 	Calls    uint64

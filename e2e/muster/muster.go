@@ -1,6 +1,5 @@
-// Package muster runs the muster of this checkout beside a control plane, as a process
-// of its own and registered with nobody: its [Server.SchedulerConfig] is what registers
-// it with a stock scheduler.
+// Package muster runs the muster of this checkout beside a control plane, as a process of its own
+// and registered with nobody: [Server.SchedulerConfig] registers it with a stock scheduler.
 package muster
 
 import (
@@ -158,13 +157,13 @@ func (s *Server) URL() string {
 	return "http://" + s.address
 }
 
-// Transport is what to call its verbs through: it knows its certificate.
+// Transport calls its verbs: it knows its certificate.
 func (s *Server) Transport() *http.Transport { return s.http.Transport.(*http.Transport) }
 
 // Config is the path of its configuration.
 func (s *Server) Config() string { return s.config }
 
-// Configure writes its configuration anew, which it sees by itself.
+// Configure rewrites its configuration, which it sees by itself.
 func (s *Server) Configure(o Options) error { return o.writeConfig(s.config, s.identity, s.webhook) }
 
 // Log is the path of its log.
@@ -276,7 +275,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return body.Close()
 }
 
-// Page is what a page of muster's says.
+// Page returns a page of muster's.
 func (s *Server) Page(ctx context.Context, path string) (string, error) {
 	return page(ctx, s.DebugURL()+path)
 }

@@ -38,7 +38,7 @@ const (
 // Options of a server.
 type Options struct {
 	ControlPlane *controlplane.ControlPlane
-	// Name is what the process, its configuration and its log are called, "muster" when empty. Each of
+	// Name is the name of the process, its configuration and its log, "muster" when empty. Each of
 	// several beside a control plane has its own.
 	Name string
 	// Binary is the path of muster; it is built when empty.

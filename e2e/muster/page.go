@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// page is what a page says that answers 200.
+// page returns a page that answers 200.
 func page(ctx context.Context, url string) (string, error) {
 	body, err := get(ctx, url)
 	if err != nil {

@@ -22,8 +22,8 @@ type Rescheduler struct {
 	config  string
 }
 
-// Reschedule runs a rescheduler beside the server: with its configuration, but for where it
-// listens, so that there may be several. The caller must call Stop.
+// Reschedule runs a rescheduler beside the server: with its configuration and another port, so that
+// there may be several. The caller must call Stop.
 func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Rescheduler, error) {
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) Reschedule(ctx context.Context, o Options, listen string) (*Res
 	return r, r.Restart(ctx)
 }
 
-// Reconfigure writes the configuration of a rescheduler anew, which it sees by itself.
+// Reconfigure rewrites the configuration of a rescheduler, which it sees by itself.
 func (s *Server) Reconfigure(r *Rescheduler, o Options) error {
 	return o.listening(r.listen).writeConfig(r.config, s.identity, s.webhook)
 }
@@ -81,7 +81,7 @@ func (r *Rescheduler) SkewClock(by time.Duration) { r.spec.Env = []string{binari
 // URL is where the rescheduler answers.
 func (r *Rescheduler) URL() string { return "http://" + r.listen }
 
-// Page is what a page of the rescheduler's says.
+// Page returns a page of the rescheduler's.
 func (r *Rescheduler) Page(ctx context.Context, path string) (string, error) {
 	return page(ctx, r.URL()+path)
 }

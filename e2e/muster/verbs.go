@@ -52,7 +52,7 @@ func (s *Server) Filter(ctx context.Context, pod *corev1.Pod, nodes ...string) (
 	return ask[extenderv1.ExtenderFilterResult](ctx, s, "filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &nodes})
 }
 
-// Verdicts asks why a pod does not fit nodes: the reason by node, "" for those that it fits.
+// Verdicts asks why a pod does not fit nodes: the reason by node, "" for nodes that it fits.
 func (s *Server) Verdicts(ctx context.Context, pod *corev1.Pod, nodes ...string) (map[string]string, error) {
 	answer, err := s.Filter(ctx, pod, nodes...)
 	verdicts := map[string]string{}

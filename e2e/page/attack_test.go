@@ -58,7 +58,7 @@ func serve(t *testing.T, dump string) served {
 	return s
 }
 
-// metrics is what muster says of itself.
+// metrics returns muster's metrics.
 func (s served) metrics(t *testing.T) string {
 	t.Helper()
 	response, err := http.Get("http://" + s.debug + "/metrics")

@@ -94,7 +94,7 @@ func (b *browser) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval is what an expression of JavaScript is. The policy of the page does not bind it.
+// eval returns the value of an expression of JavaScript. The policy of the page does not bind it.
 func eval[T any](b *browser, expression string) T {
 	b.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))

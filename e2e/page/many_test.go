@@ -21,7 +21,7 @@ func TestThePageDrawsManyNodes(t *testing.T) {
 	b.eventually("5,000 nodes are drawn", `Array.isArray(window.redrawn)`)
 	took := eval[[]any](b, `window.redrawn`)
 	if len(took) != 3 {
-		b.Fatalf("the table has so many rows at a time, or something is wrong: %v", took)
+		b.Fatalf("the page measured %v, want 3 figures", took)
 	}
 	b.Logf("figure page_redraw_ms_5000=%.0f", took[0])
 	b.Logf("figure page_redraw_grouped_ms_5000=%.0f", took[1])

@@ -28,12 +28,12 @@ func (b *browser) pretends(path, body string) {
 func TestThePageIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	chromium(t)              // before all that takes long: it may skip
-	s := serve(t, "devices") // two nodes that offer devices and more, of which one pod requests some
+	s := serve(t, "devices") // two nodes that offer devices and more, and one pod requests some
 	for name, test := range map[string]func(*testing.T, served){
 		"what fails to be drawn is not taken for a lost connection": failsToDraw,
 		"a row keeps focus, selection and what is open":             keepsRows,
 		"what is open keeps up with the cluster":                    keepsUp,
-		"a map that is ordered anew moves no cell":                  movesNoCell,
+		"a reordered map moves no cell":                             movesNoCell,
 		"one short line is read aloud":                              isReadAloud,
 		"the summary has the resources that matter":                 sumsUp,
 		"figures of a node are shown once":                          showsFiguresOnce,
@@ -215,7 +215,7 @@ func movesNoCell(t *testing.T, s served) {
 		t.Errorf("the focus was at %s and is at %s", at, now)
 	}
 	if at := eval[string](b, `document.querySelector('#node h3 a').textContent`); at != eval[string](b, `window.at`) {
-		t.Errorf("the figures are those of %s", at)
+		t.Errorf("the figures are of %s", at)
 	}
 	for generation, nodes := range []string{`[]`, `[{ node: 'one', allocatable: { cpu: 1 }, requested: {} }]`, `[]`} {
 		b.pretends("debug/nodes", fmt.Sprintf(`{ generation: %d, nodes: %s }`, 100+generation, nodes))
@@ -285,7 +285,7 @@ func showsFiguresOnce(t *testing.T, s served) {
 		t.Errorf("the figures of a node that is open are shown %d times", got)
 	}
 	b.run(chromedp.Focus(`#heat li:last-child`))
-	b.eventually("those of another one as well", `/^worker-2[^]*CPU requested/.test(document.querySelector('#node').textContent)`)
+	b.eventually("the figures of another one as well", `/^worker-2[^]*CPU requested/.test(document.querySelector('#node').textContent)`)
 	b.run(chromedp.Focus(`#heat li`), chromedp.Click(`#opened-node .opener a`))
 	b.eventually("it is closed, and its figures are where one points", `document.querySelector('#opened-node dl') === null`)
 	if got := times(); got != 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// opensWhatThereIs follows the links to a gang, its member, a class, a plan and a node, each of which is at a URL of its own.
+// opensWhatThereIs follows the links to a gang, its member, a class, a plan and a node, each at a URL of its own.
 func (b *browser) opensWhatThereIs() {
 	b.Helper()
 	b.run(chromedp.Click(`#gangs h3 a`))

@@ -1,5 +1,5 @@
 // Package playground is a control plane for people: it runs until it is told to stop, says how to
-// use it, and its stock kube-scheduler starts anew when its configuration changes, as a static pod's
+// use it, and its stock kube-scheduler restarts when its configuration changes, as a static pod's
 // would that is taken away and put back. docs/getting-started.md walks through it.
 package playground
 
@@ -102,7 +102,7 @@ The control plane is ready. In another terminal:
 
 Nodes become ready and pods run as soon as they are created; a pod annotated
 %s=30s succeeds after that time.
-kube-scheduler starts anew when %s changes.
+kube-scheduler restarts when %s changes.
 Logs and certificates: %s
 Ctrl-C stops everything. docs/getting-started.md says what to try.
 
@@ -118,8 +118,8 @@ func (o Options) shown(name string) string {
 	return file
 }
 
-// attend starts the scheduler anew whenever its configuration is another one, until ctx or a
-// component ends.
+// attend restarts the scheduler whenever its configuration is another one, until ctx or a component
+// ends.
 func (o Options) attend(ctx context.Context, cp *controlplane.ControlPlane) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -156,8 +156,8 @@ func (o Options) with(config string) string {
 	return o.shown("scheduler.yaml")
 }
 
-// watched is a file's text that counts once two looks in a row have found the same, as whoever
-// writes it may not be done.
+// watched is a file's text that counts once two looks in a row have found the same, as its writer
+// may not be done.
 type watched struct{ current, last string }
 
 // changed says that the text is another one from this look on.

@@ -8,7 +8,7 @@ func TestAConfigurationCountsOnceItStaysTheSame(t *testing.T) {
 		looks []string
 		want  []bool
 	}{
-		{"nothing is what there was", []string{"", ""}, []bool{false, false}},
+		{"there was nothing", []string{"", ""}, []bool{false, false}},
 		{"at the second look", []string{"a", "a"}, []bool{false, true}},
 		{"and once only", []string{"a", "a", "a"}, []bool{false, true, false}},
 		{"what is being written does not count", []string{"a", "a", "", "b", "b"}, []bool{false, true, false, false, true}},

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Tally is what has happened since the watch began.
+// Tally counts what has happened since the watch began.
 type Tally struct {
 	// Created and Bound count pods, deleted ones too.
 	Created, Bound int
@@ -53,8 +53,8 @@ type Watch struct {
 	boundAt []time.Time
 }
 
-// Start begins to follow all pods and returns when those that exist are counted. The
-// caller must call Stop.
+// Start begins to follow all pods and returns when the existing ones are counted. The caller must
+// call Stop.
 func Start(ctx context.Context, client kubernetes.Interface) (*Watch, error) {
 	return StartFor(ctx, client, "")
 }

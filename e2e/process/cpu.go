@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// CPU is what processes have needed of processors since they started, in user and kernel mode (Linux).
+// CPU returns the processor time of processes since they started, in user and kernel mode (Linux).
 func CPU(pids ...int) (sum time.Duration, err error) {
 	for _, pid := range pids {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -34,7 +34,7 @@ func New(transport http.RoundTripper, to func() *url.URL, decide Decide) (*Relay
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // that clients and servers go away is what this is for
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // for clients and servers going away is the point here
 	pass := &httputil.ReverseProxy{
 		Transport:    transport,
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(to()) },

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Build is what an image is made of.
+// Build is the input of an image.
 type Build struct {
 	// Binaries are paths of static programs for Linux, by architecture, as amd64.
 	Binaries map[string]string

@@ -166,7 +166,7 @@ func (l *cluster) tells(policy, what string) error {
 	return fmt.Errorf("the page says\n%s", page)
 }
 
-// has says whether each node runs so many pods, of which none is ending or pending.
+// has says whether each node runs its number of pods, none of them ending or pending.
 func (l *cluster) has(want map[string]int) error {
 	pods, err := l.Client.CoreV1().Pods(namespace).List(l.Context(), metav1.ListOptions{})
 	if err != nil {

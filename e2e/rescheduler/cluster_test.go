@@ -116,7 +116,7 @@ func podSpec(cpu string) corev1.PodSpec {
 
 func (l *cluster) createSmall() { l.createSet("small", "2", 1, nil) }
 
-// createSet creates a ReplicaSet of so many pods, which change may change.
+// createSet creates a ReplicaSet of a number of pods, which change may change.
 func (l *cluster) createSet(name, cpu string, count int32, change func(*corev1.PodTemplateSpec)) {
 	l.Helper()
 	set := map[string]string{"app": name}

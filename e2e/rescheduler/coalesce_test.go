@@ -33,7 +33,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 	l.Eventually("n1 is cordoned", func() error {
 		return l.isMarked("n1", true, map[string]string{v1alpha1.AnnotationEmptying: plan.Name, v1alpha1.AnnotationCordoned: "true"})
 	})
-	// Of an eviction of which nothing is known yet another process believes that it was granted, and lets the pod be.
+	// A process takes an eviction of unknown outcome for granted, and lets the pod be.
 	l.awaitPlan(v1alpha1.Executing, fmt.Sprintf("waits until a PodDisruptionBudget allows to evict default/%s", l.small().Name))
 	l.crash()
 	l.Must(l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).Delete(t.Context(), plan.Name, metav1.DeleteOptions{}))

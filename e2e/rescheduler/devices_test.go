@@ -98,7 +98,8 @@ func (l *cluster) hasMovedToTheDevice(before, stays *corev1.Pod) {
 	})
 }
 
-// searched says whether the rescheduler has searched for a plan of a policy so many times. It does so once a second.
+// searched says whether the rescheduler has searched for a plan of a policy a number of times. It does so once a
+// second.
 func (l *cluster) searched(policy v1alpha1.Policy, times int) error {
 	metrics, err := l.rescheduler.Page(l.Context(), "/metrics")
 	if err != nil {

@@ -104,7 +104,7 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 	if step := plan.Spec.Steps[0]; len(plan.Spec.Steps) != 1 || step.Pod.UID != before.UID || step.From != "n1" || step.To != "n2" {
 		t.Errorf("the plan is %+v", plan.Spec)
 	}
-	l.Eventually("it has counted huge among those that need nodes", func() error {
+	l.Eventually("it has counted huge among the pods that need nodes", func() error {
 		return l.shows("/metrics", `muster_rescheduling_pods_needing_nodes{reason="NoNodeFits"} 1`)
 	})
 	l.Must(l.separate(before.Name, "", "", http.StatusForbidden, `{"errors":[{"error":"rescheduler.mode is DryRun, in which nothing is `+

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// usual is what a package may take that the budget does not name, in seconds.
+	// usual is the bound on the time of a package that the budget does not name, in seconds.
 	usual = 10.0
 	// leeway is by how much a package may be slower than it should: machines differ, and so do runs.
 	leeway = 1.5

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/e2e/history"
 )
 
-// record is what became of the pods. Its methods may be called from any goroutine.
+// record is the fate of the pods. Its methods may be called from any goroutine.
 type record struct {
 	bindings *history.Bindings
 
@@ -70,7 +70,7 @@ func (r *record) bound() int {
 	return len(r.nodes)
 }
 
-// wrong describes the bindings that should not be, once no more are to come. Each gang has so many members.
+// wrong describes the bindings that should not be, once no more are to come. Each gang has this number of members.
 func (r *record) wrong(members map[string]int) ([]string, error) {
 	audit, err := r.bindings.Audit()
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *record) wrong(members map[string]int) ([]string, error) {
 	return wrong, nil
 }
 
-// lost names the pods of those that were created which are not bound.
+// lost names created pods that are not bound.
 func lost(created []string, pods []corev1.Pod) []string {
 	nodes := map[string]string{}
 	for i := range pods {

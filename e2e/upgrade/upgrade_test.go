@@ -129,7 +129,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// packing are fields of a profile that fills one node after the other: whoever forgets a pod puts too much on a node.
+// packing returns fields of a profile that fills one node after the other: a scheduler that forgets a pod puts too much on
+// a node.
 func packing() map[string]any {
 	const plugin = "NodeResourcesFit"
 	return map[string]any{
@@ -149,7 +150,7 @@ func (s *stage) createNode(n *corev1.Node) {
 	s.record.node(created)
 }
 
-// advance returns when so many more pods are bound.
+// advance returns when a number of further pods are bound.
 func (s *stage) advance(phase string, count int) {
 	s.Helper()
 	before := s.record.bound()

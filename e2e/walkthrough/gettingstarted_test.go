@@ -109,7 +109,7 @@ func (r *reader) run(b Block) string {
 	return got
 }
 
-// eventually looks until what is printed is what the block shows, and returns it.
+// eventually looks until the output is as the block shows, and returns it.
 func (r *reader) eventually(b Block, look func() string) (got string) {
 	r.Helper()
 	err := await.Until(r.Context(), "it is printed", func(context.Context) error {

@@ -12,7 +12,7 @@ func Matches(want, got string) bool {
 	return pattern(want).MatchString(normalized(got))
 }
 
-// pattern is what a normalized text has to be like. Each of its lines ends with a newline.
+// pattern must match a normalized text. Each of its lines ends with a newline.
 func pattern(want string) *regexp.Regexp {
 	var p strings.Builder
 	p.WriteString(`\A`)

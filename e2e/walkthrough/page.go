@@ -10,7 +10,7 @@ import (
 type Block struct {
 	// Line of the page where it begins.
 	Line int
-	// Script is what the shell runs.
+	// Script is for the shell to run.
 	Script string
 	// Want is the text that is shown, empty when there is none.
 	Want string

@@ -23,7 +23,7 @@ type shell struct {
 	file   string
 }
 
-// done is what the shell prints after each script.
+// done is the line that the shell prints after each script.
 const done = "-- the script has ended --"
 
 func newShell(t *testing.T, dir string, env ...string) *shell {
@@ -84,7 +84,7 @@ func (b *background) Write(p []byte) (int, error) {
 	return b.output.Write(p)
 }
 
-// said is what was printed from a position on.
+// said returns the output from a position on.
 func (b *background) said(from int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// application is what a Deployment or a Job is made from. CPU and memory are relative
-// until scaleRequests has set them.
+// application makes a Deployment or a Job. CPU and memory are relative until scaleRequests has set
+// them.
 type application struct {
 	replicas int
 	// runsFor is positive for a Job.

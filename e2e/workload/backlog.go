@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Backlog makes pending pods of so many controllers in turn, as if of Deployments, but
-// without anything to create them. They ask for one to ten times 50m of CPU and 64Mi of
-// memory, the same within a controller.
+// Backlog makes pending pods of a number of controllers in turn, as if of Deployments, without
+// creating anything for them. They ask for one to ten times 50m of CPU and 64Mi of memory, the same
+// within a controller.
 func Backlog(pods, controllers int) []*corev1.Pod {
 	all := make([]*corev1.Pod, pods)
 	for i := range all {
@@ -30,9 +30,9 @@ func Backlog(pods, controllers int) []*corev1.Pod {
 	return all
 }
 
-// Settle puts pods of so many controllers on nodes, as if they had been there for long:
-// one on a node, and each controller's in equal numbers in every zone. It leaves nodes
-// of the larger zones empty.
+// Settle puts pods of a number of controllers on nodes, as if they had been there for long: one on
+// a node, and each controller's in equal numbers in every zone. It leaves nodes of the larger zones
+// empty.
 func Settle(nodes []*corev1.Node, controllers int) []*corev1.Pod {
 	byZone := map[string][]*corev1.Node{}
 	for _, n := range nodes {

@@ -28,8 +28,8 @@ func (c *Cluster) CreateNodes(ctx context.Context, client kubernetes.Interface) 
 	})
 }
 
-// CreateWorkloads creates Deployments, Jobs and pods. Pods arrive in their order but
-// for a few places, since several are on their way at a time.
+// CreateWorkloads creates Deployments, Jobs and pods. Pods arrive in their order up to a few
+// places, since several are on their way at a time.
 func (c *Cluster) CreateWorkloads(ctx context.Context, client kubernetes.Interface) error {
 	for _, d := range c.Deployments {
 		if _, err := client.AppsV1().Deployments(d.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
@@ -72,8 +72,8 @@ func inParallel[T any](ctx context.Context, items []T, create func(context.Conte
 	return context.Cause(ctx)
 }
 
-// AwaitReady returns when so many nodes are ready and free of the taint that keeps pods
-// away until then.
+// AwaitReady returns when a number of nodes are ready and free of the taint that keeps pods away
+// until then.
 func AwaitReady(ctx context.Context, client kubernetes.Interface, nodes int) error {
 	ready := 0
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {

@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	inspect.RegisterRuntime(o.Registry, o.Version)
 	registered := inspect.Passing{Registry: o.Registry}
-	anew := app.Anew{
+	anew := app.Restarter{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registry, File: o.File, Config: o.Config, Unused: unused(),
 		New: func(cfg *config.Configuration) (*app.Process, error) {
 			registered.Clear()

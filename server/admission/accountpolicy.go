@@ -19,7 +19,7 @@ import (
 type Account struct {
 	// Name is that of the policy and of its binding.
 	Name string
-	// User is what the API server calls it, as in system:serviceaccount:kube-system:muster.
+	// User is the API server's name for the account, as in system:serviceaccount:kube-system:muster.
 	User string
 	// Who writes with it.
 	Muster, Rescheduler, Scheduler bool
@@ -30,8 +30,8 @@ type Account struct {
 // AccountPolicy has the API server refuse an account what its programs never do, though their role
 // lets them: roles know resources, and not fields. Of pods they change their own annotations and
 // conditions and the nominated node, and take off muster's gates; what is deleted was told to be, and
-// nothing is deleted at once. So whoever takes such a program over cannot run code in the pods of
-// others, or have them take the place of others.
+// nothing is deleted at once. So an attacker who takes such a program over cannot run code in the
+// pods of others, or have them take the place of others.
 //
 // It bounds one account and nobody else, and is in force by its binding.
 func AccountPolicy(
@@ -167,17 +167,17 @@ const unpreemptible = 2000001000
 
 func (a Account) validations() []admissionregistrationv1.Validation {
 	validations := []admissionregistrationv1.Validation{
-		rule("its metadata but for annotations stays as it is",
+		rule("its metadata except annotations stays as it is",
 			changed(resourcePods, resourcePodStatus, resourceNodes, resourcePodGroups),
 			unchangedBut("variables.metadata", "variables.oldMetadata", metadataOfOthers())),
 		rule("of annotations of pods, it writes its own",
 			changed(resourcePods, resourcePodStatus), unchangedBut("variables.annotations", "variables.oldAnnotations", a.podAnnotations())),
-		rule("a pod's spec stays as it is, but for gates"+a.butForPins(),
+		rule("a pod's spec stays as it is, except gates"+a.butForPins(),
 			changed(resourcePods), unchangedBut("variables.spec", "variables.oldSpec", a.podSpec())),
 		rule("of the gates of a pod, it takes its own off", changed(resourcePods), a.gates()),
 		rule("of the conditions of a pod, it writes its own", changed(resourcePodStatus), a.conditions()),
 		rule("of a pod's status, it writes conditions and the nominated node", changed(resourcePodStatus), a.status()),
-		rule("a pod is bound without annotations, and with no labels but those of its node's topology", `variables.resource == "pods/binding"`,
+		rule("a pod is bound without annotations, and with no labels except its node's topology", `variables.resource == "pods/binding"`,
 			"variables.annotations.size() == 0 &&\n  dyn(object.metadata.?labels.orValue({})).all(k, k.startsWith(\"topology.kubernetes.io/\"))"),
 		rule("a pod is deleted once its status says that it is disrupted, with its grace period, and not of the highest priority",
 			`variables.resource == "pods" && request.operation == "DELETE"`, a.orPlaceholder("variables.oldGates")+fmt.Sprintf(
@@ -260,7 +260,7 @@ func changed(resources ...string) string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && variables.resource in %s`, celList(resources))
 }
 
-// unchangedBut says that two maps are equal, but for some keys.
+// unchangedBut requires two maps to be equal except for some keys.
 func unchangedBut(after, before string, keys []string) string {
 	return fmt.Sprintf(
 		"%[1]s.all(k, k in %[3]s ||\n  k in %[2]s && %[1]s[k] == %[2]s[k]) &&\n%[2]s.all(k, k in %[3]s ||\n  k in %[1]s)",
@@ -321,7 +321,7 @@ func (a Account) gates() string {
 	return strings.Join(rules, " ||\n")
 }
 
-// conditions says that those of others stay, in whatever order.
+// conditions requires that others' conditions stay, in any order.
 func (a Account) conditions() string {
 	var types []corev1.PodConditionType
 	if a.Scheduler {
@@ -349,7 +349,7 @@ func (a Account) status() string {
 	return celList(statusOfKubelets()) + ".all(k,\n  variables.status[?k] == variables.oldStatus[?k])"
 }
 
-// taints says that those of others stay.
+// taints requires that others' taints stay.
 func (a Account) taints() string {
 	if !a.Rescheduler {
 		return "variables.taints == variables.oldTaints"

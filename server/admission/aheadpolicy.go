@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// aheadPolicyName is that of the policy; those of its bindings begin with it.
+// aheadPolicyName is the name of the policy; the names of its bindings begin with it.
 const aheadPolicyName = PolicyName + "-ahead"
 
 // What keeps a pod from being gated, though it is opted in: where it runs, or that it runs, is for nobody to put off.
@@ -57,8 +57,8 @@ func AheadPolicy(
 	}
 }
 
-// mayBeOptedIn reports whether the pod by itself is one that AheadPolicy gates, but for its scheduler and its node.
-// What the label of its namespace says, the selectors of a webhook have to tell.
+// mayBeOptedIn reports whether AheadPolicy gates a pod like this one, whatever its scheduler and its node. What the
+// label of its namespace says, the selectors of a webhook have to tell.
 func mayBeOptedIn(pod *corev1.Pod) bool {
 	if label, labelled := pod.Labels[v1alpha1.LabelAhead]; labelled && label != "true" {
 		return false

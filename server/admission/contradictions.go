@@ -74,7 +74,7 @@ func asProfiles(document []byte) ([]config.Profile, error) {
 	return cfg.Profiles, nil
 }
 
-// preempts reports whether kube-scheduler evicts pods for those of a scheduler name.
+// preempts reports whether kube-scheduler evicts pods for pods of a scheduler name.
 func preempts(scheduler *schedulerv1.KubeSchedulerConfiguration, name string) bool {
 	for i := range scheduler.Profiles {
 		profile := &scheduler.Profiles[i]

@@ -12,7 +12,8 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// PolicyName is that of the policy that gates members, and of its binding; those of the others begin with it.
+// PolicyName is the name of the policy that gates members, and of its binding; the names of the other policies begin
+// with it.
 const PolicyName = "muster"
 
 // Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
@@ -65,7 +66,7 @@ func isMember() string {
 			v1alpha1.AnnotationKoordinatorName)
 }
 
-// gatingPolicy puts a gate on pods that are created, for which conditions hold.
+// gatingPolicy puts a gate on created pods that meet conditions.
 func gatingPolicy(
 	name, gate string, of []admissionregistrationv1.MatchCondition,
 ) *admissionregistrationv1.MutatingAdmissionPolicy {

@@ -18,9 +18,9 @@ import (
 
 // Gates are the mutating webhooks that put a scheduling gate on pods that are created. They know
 // nothing but the pod and the profiles, so that every replica can answer, and deny nothing: a pod
-// that is not gated starts as it would without them. Their rules are those of GatePolicy and of
-// AheadPolicy. They answer beside those as well (gangs.gatedBy: Policy), so that to change from
-// one to the other leaves no pod ungated.
+// that is not gated starts as it would without them. Gates follow the rules of GatePolicy and of
+// AheadPolicy. They answer beside those as well (gangs.gatedBy: Policy), so that to change from one
+// to the other leaves no pod ungated.
 type Gates struct {
 	// Members gates members of gangs.
 	Members *Gate
@@ -115,7 +115,7 @@ func hasGate(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == name })
 }
 
-// patchWithGate is a JSON patch that adds the gate to those that a pod has.
+// patchWithGate returns a JSON patch that adds the gate to a pod's own gates.
 func patchWithGate(pod *corev1.Pod, name string) ([]byte, error) {
 	gate := corev1.PodSchedulingGate{Name: name}
 	operation := map[string]any{"op": "add", "path": "/spec/schedulingGates", "value": []any{gate}}

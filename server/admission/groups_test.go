@@ -29,7 +29,7 @@ func TestPoliciesAreAboutEveryKindOfGroup(t *testing.T) {
 	}
 	for _, label := range v1alpha1.GroupLabels() {
 		if !slices.Contains(managed, label) {
-			t.Errorf("pods that are labelled %s are not managed; those of %q are", label, managed)
+			t.Errorf("pods that are labelled %s are not managed, pods of %q are", label, managed)
 		}
 		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" && !slices.Contains(ruled, apiGroup) {
 			t.Errorf("the account is not bound in what it writes to PodGroups of %s, but of %q", apiGroup, ruled)

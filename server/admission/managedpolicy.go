@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// managedPolicyName is that of the policy; those of its bindings begin with it.
+// managedPolicyName is the name of the policy; the names of its bindings begin with it.
 const managedPolicyName = "muster-managed"
 
 // ManagedPolicy has the API server make pods of these schedulers managed when they are created:

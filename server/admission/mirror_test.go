@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/api/seeded"
 )
 
-// fatal is what tests, and draws of a property, fail by.
+// fatal fails a test, or the draw of a property.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
@@ -29,7 +29,7 @@ func decoded(t fatal, profiles string) *config.Configuration {
 	return cfg
 }
 
-// printed is what 'muster scheduler-config' prints for a configuration.
+// printed returns the output of 'muster scheduler-config' for a configuration.
 func printed(t fatal, o SchedulerOptions, cfg *config.Configuration) string {
 	t.Helper()
 	scheduler, err := o.For(cfg)

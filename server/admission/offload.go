@@ -8,7 +8,7 @@ import (
 
 const offloadHeader = `#
 # offload: the plugins that are disabled below run in muster instead. Set 'offload: true' in the
-# same profiles of muster, and print this file anew after changing their plugins.
+# same profiles of muster, and print this file again after changing their plugins.
 `
 
 const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tries evictions on the filters that are on
@@ -19,7 +19,7 @@ const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tr
 `
 
 const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, and DefaultPreemption is off, as it would have
-# no filter to try evictions on. No pod is ever evicted for one of higher priority, but for gangs:
+# no filter to try evictions on. Only for gangs is a pod ever evicted for one of higher priority:
 # set 'gangs: {preemptAfter: 0s}' in muster's configuration if none is to be.
 `
 

@@ -16,9 +16,9 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// admissionReview is what the rule of gates reads of an AdmissionReview. Whoever may create pods
-// writes most of it, so of the pod nothing else is decoded: neither its quantities nor what else
-// there may be any number of.
+// admissionReview has the fields of an AdmissionReview that the rule of gates reads. Anybody who
+// may create pods writes most of it, so no other field of the pod is decoded: neither its
+// quantities nor its lists of unlimited length.
 type admissionReview struct {
 	apiVersion                            string
 	asked                                 bool // there is a request

@@ -135,8 +135,8 @@ const fewHeader = `#
 `
 
 // fewWillDo reports whether the best of few nodes is good enough for a profile: muster refuses none of them for reasons
-// that kube-scheduler has not looked at, and pods are not to be packed, for which all nodes but the fullest are equally
-// wrong.
+// that kube-scheduler has not looked at, and pods are not to be packed. Packing rates all nodes but the fullest as
+// equally wrong.
 func fewWillDo(profile *config.Profile) bool {
 	inTree := !slices.ContainsFunc(profile.FilterPlugins(), func(name string) bool {
 		plugin, _ := config.FindPlugin(name)

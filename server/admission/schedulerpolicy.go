@@ -27,8 +27,9 @@ func Assignable(cfg *config.Configuration) (schedulers []string) {
 }
 
 // SchedulerPolicy has the API server give the pods of namespaces that are labelled with one of these schedulers to it when
-// they are created, and denies nothing. A pod that names another scheduler than default-scheduler keeps it, and so do
-// those of DaemonSets, of what a cluster needs to work, and of muster itself, which must not wait for itself.
+// they are created, and denies nothing. A pod keeps its scheduler if the pod names another one than default-scheduler,
+// belongs to a DaemonSet or to the components that a cluster needs to work, or is muster's own: muster must not wait for
+// itself.
 //
 // The order of policies is not defined, and one whose conditions do not hold at its turn is not asked again. So this one
 // also does what those would do that look at the scheduler: it gates members of gangs, and makes pods managed.

@@ -18,7 +18,7 @@ import (
 // symbolic links.
 const lookEvery = time.Second
 
-// ConfigFile is the file of which the configuration was read.
+// ConfigFile is the file that holds the configuration.
 type ConfigFile struct {
 	// Path of the file, "" when there is none.
 	Path string

@@ -12,10 +12,10 @@ import (
 	"muster.dev/muster/server/leadership"
 )
 
-// ElectionOptions are what an Election is made with. Those that do not say otherwise are required.
+// ElectionOptions make an Election. Options are required unless they say otherwise.
 type ElectionOptions struct {
 	Registerer prometheus.Registerer
-	// Leases is what the lease is read and written with. With nil nobody is elected, and this process leads.
+	// Leases reads and writes the lease. With nil nobody is elected, and this process leads.
 	Leases coordinationv1client.LeasesGetter
 	Config config.LeaderElection
 	// Name of the lease.

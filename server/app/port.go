@@ -15,7 +15,7 @@ type Address struct {
 	Connections    int    // that may be open at a time
 }
 
-// Listen opens an address for so many connections at a time, as [access.Listen] does.
+// Listen opens an address for a limited number of connections at a time, as [access.Listen] does.
 type Listen func(field, address string, connections int) (net.Listener, error)
 
 // Open opens all addresses, and returns the listeners by field. After an error none is open.
@@ -37,7 +37,7 @@ func Open(listen Listen, addresses ...Address) (map[string]net.Listener, error) 
 	return open, nil
 }
 
-// Port is what is served at an address, and to whom.
+// Port serves a handler at an address, to certain clients.
 type Port struct {
 	Field     string // that asked for the address
 	Listener  net.Listener
@@ -48,7 +48,7 @@ type Port struct {
 	TLS       *tls.Config // nil for plain http
 }
 
-// Handler is what answers there.
+// Handler answers there.
 func (p *Port) Handler(metrics *access.Metrics) http.Handler {
 	guard := p.Guard
 	guard.Field, guard.Metrics = p.Field, metrics

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// diary is what happened, in order.
+// diary records events in order.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -26,7 +26,7 @@ func (d *diary) note(line string) {
 	d.lines = append(d.lines, line)
 }
 
-// read is what happened since it was read last.
+// read returns the events since it was called last.
 func (d *diary) read() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,7 +66,7 @@ func newAlone(t *testing.T, d *diary, synced <-chan struct{}) *Process {
 		Stops: []Stop{
 			{Name: "first", Run: func(context.Context) bool { d.note("stops first"); return true }},
 			{Name: "second", Run: func(context.Context) bool {
-				<-time.After(time.Second) // long enough for those that lead to end
+				<-time.After(time.Second) // long enough for leaders to end
 				d.note("stops second")
 				return true
 			}},

@@ -14,13 +14,13 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// ProfileOptions are what profiles are made with. Those that do not say otherwise are required.
+// ProfileOptions make profiles. Options are required unless they say otherwise.
 type ProfileOptions struct {
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
 	// Config has the profiles that are in force first, and the memory that each may take.
 	Config *config.Configuration
-	// Load is what the plugin LoadAware is made with.
+	// Load makes the plugin LoadAware.
 	Load loadaware.Options
 	// SchedulerScores has each profile give kube-scheduler's scores, too. They tell where it would rather
 	// have a pod.

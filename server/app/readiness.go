@@ -15,7 +15,7 @@ var (
 	ErrStopping  = errors.New("muster is stopping")
 )
 
-// ReadinessOptions are what a Readiness is made with. Those that do not say otherwise are required.
+// ReadinessOptions make a Readiness. Options are required unless they say otherwise.
 type ReadinessOptions struct {
 	// Synced reports whether the view is complete. It is asked until it first says so: a
 	// custom resource that appears later does not stop anything.

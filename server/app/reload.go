@@ -29,7 +29,7 @@ type Reloader struct {
 	mu      sync.Mutex
 	inForce *config.Configuration
 	since   time.Time
-	refused *Refusal // nil while the file is what is in force
+	refused *Refusal // nil while the file is in force
 }
 
 // Refusal is a content of the configuration file that is not in force.
@@ -150,7 +150,7 @@ func (r *Reloader) refuse(err error, content []byte) {
 	r.refused = refused
 }
 
-// Configz is what people are shown of the configuration.
+// Configz shows people the configuration.
 type Configz struct {
 	Config v1alpha2.MusterConfiguration `json:"config"`
 	// Since is when it was put in force.

@@ -101,7 +101,7 @@ func TestAChangedFileIsPutInForceOrRefused(t *testing.T) {
 		errors           []string
 	}{
 		{name: "one that has not changed", content: before, profiles: []string{"a", "b"}},
-		{name: "one of which only comments changed", content: "# new\n" + before, profiles: []string{"a", "b"}},
+		{name: "only comments changed", content: "# new\n" + before, profiles: []string{"a", "b"}},
 		{
 			name:     "other profiles",
 			content:  header + "profiles: [{schedulerName: a}, {schedulerName: c}]\n",

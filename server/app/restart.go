@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// differences returns an error for each field in which two configurations differ, but for those of some sections:
-// what hangs on it was set up when the process started.
+// differences returns an error for each field in which two configurations differ, outside some sections: the
+// process was set up by these fields when it started.
 func differences(before, after *config.Configuration, but []string) ([]error, error) {
 	var fields [2]map[string]any
 	for i, cfg := range []*config.Configuration{before, after} {

@@ -30,7 +30,7 @@ type Events struct {
 	broadcaster events.EventBroadcaster
 }
 
-// NoEvents returns Events of which none is ever written.
+// NoEvents returns Events that writes no event.
 func NoEvents() *Events { return &Events{silent: true, broadcaster: events.NewBroadcaster(nil)} }
 
 // NewEvents returns the Events of a reporter. None is written before Run.
@@ -59,7 +59,7 @@ func (e *Events) Run(ctx context.Context, records func(context.Context)) error {
 	return nil
 }
 
-// UsageOptions are what a source of usage is made with. Those that do not say otherwise are required.
+// UsageOptions make a source of usage. Options are required unless they say otherwise.
 type UsageOptions struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

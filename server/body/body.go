@@ -21,13 +21,13 @@ type Budget struct {
 	held atomic.Int64
 }
 
-// NewBudget returns a Budget of so many bytes.
+// NewBudget returns a Budget of a number of bytes.
 func NewBudget(most int64) *Budget { return &Budget{most: most} }
 
 // Held is how many bytes are held.
 func (b *Budget) Held() int64 { return b.held.Load() }
 
-// Share is what one request holds of a Budget. It is used by one goroutine.
+// Share is the part of a Budget that one request holds. One goroutine uses a Share.
 type Share struct {
 	of    *Budget
 	bytes int64

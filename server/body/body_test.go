@@ -83,7 +83,7 @@ func TestABodyIsRefused(t *testing.T) {
 			&endless{}, -1, 1 << 20, http.StatusRequestEntityTooLarge, "the body is larger than 3000 bytes, which needs a Content-Length",
 		},
 		"that breaks off": {broken, 1000, 1 << 20, http.StatusBadRequest, "reading the body: cut"},
-		"for which others hold too much": {
+		"others hold too much": {
 			&endless{}, 4000, 2500, http.StatusServiceUnavailable,
 			"too much is held by other requests: they may hold 2500 bytes (serving.maxInFlightBytes)",
 		},

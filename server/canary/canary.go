@@ -28,7 +28,7 @@ const every = time.Second
 type Lock struct {
 	// Name is for people and metrics, and stands for the lock.
 	Name string
-	// Verbs are those that stand still with it, for people.
+	// Verbs are the verbs that stand still with it, for people to read.
 	Verbs string
 	// Pass returns once the lock was free.
 	Pass func()
@@ -61,7 +61,7 @@ type Canary struct {
 type pass struct {
 	lock Lock
 	done chan struct{}
-	// waited is for how long the process has run meanwhile: the time for which a machine or a process stands
+	// waited is the time that the process has run meanwhile: the time while a machine or a process stands
 	// still does not count.
 	waited time.Duration
 	told   bool
@@ -102,7 +102,7 @@ func (c *Canary) Stuck() error {
 	return nil
 }
 
-// look sees who has come through since the last look, and sends out those that are not under way.
+// look sees who has come through since the last look, and sends out the canaries that are not under way.
 func (c *Canary) look() {
 	var stuck []string
 	for _, name := range slices.Sorted(maps.Keys(c.passes)) {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// lock is one for which synctest lets time pass while it is waited for.
+// lock is a lock that synctest lets time pass for while a goroutine waits for it.
 type lock chan struct{}
 
 func (l lock) lock()   { l <- struct{}{} }

@@ -55,8 +55,8 @@ func (all authorities) sort() {
 	slices.SortStableFunc(all, func(a, b authority) int { return a.certificate.NotAfter.Compare(b.certificate.NotAfter) })
 }
 
-// renew forgets those that have ended and adds the one that is due, and says why. what is who is
-// signed for.
+// renew forgets ended authorities and adds the one that is due, and says why. what names the
+// clients or servers that the authorities sign for.
 func (all *authorities) renew(now time.Time, what string) (why []string, err error) {
 	ended := func(a authority) bool { return !now.Before(a.certificate.NotAfter) }
 	if slices.ContainsFunc(*all, ended) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// client is what the Secret of kube-scheduler holds: whom it shows itself as, and whom it trusts.
+// client is the content of kube-scheduler's Secret: the certificate that it shows, and the authorities that it trusts.
 type client struct {
 	certificate *tls.Certificate // nil when there is none
 	bundle      []byte

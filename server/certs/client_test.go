@@ -32,7 +32,7 @@ func newReplicaForClients(t *testing.T, a api) *replica {
 	return r
 }
 
-// data is what a Secret holds.
+// data returns the content of a Secret.
 func (r *replica) data(name string) map[string][]byte {
 	r.Helper()
 	secret, err := r.client.CoreV1().Secrets("kube-system").Get(r.Context(), name, metav1.GetOptions{})
@@ -123,9 +123,9 @@ func TestACertificateOfAClientIsRenewedWithFourMonthsLeftAndTheOldOneGoesOn(t *t
 	}
 	r.clock.Step(110 * day)
 	r.mustLook()
-	for which, shown := range map[string]map[string][]byte{"first": first, "second": second} {
+	for name, shown := range map[string]map[string][]byte{"first": first, "second": second} {
 		if err := r.letsIn(shown); err != nil {
-			t.Errorf("after 354 days the %s is refused: %v", which, err)
+			t.Errorf("after 354 days the %s is refused: %v", name, err)
 		}
 	}
 	r.clock.Step(20 * day)
@@ -206,7 +206,7 @@ func TestAClientThatTakesItsCertificateEveryThreeMonthsIsAlwaysLetIn(t *testing.
 		look()
 		shows, taken := theirs.certificate.Leaf, now
 		for end := start.AddDate(10, 9, 0); now.Before(end); look() {
-			// A certificate of which two thirds and 30 days are over is good for 91 more.
+			// A certificate that has two thirds of its time and 30 days behind it is good for 91 more.
 			now = now.Add(time.Duration(rapid.IntRange(10, 30).Draw(t, "days")) * day)
 			if now.Sub(taken) > 90*day {
 				shows, taken = theirs.certificate.Leaf, now

@@ -8,10 +8,10 @@
 //   - An authority is good for ten years. A year before its end a successor is added to ca.crt, and trusted from then on; it signs
 //     only when a certificate of the old one would outlive that. So callers have three quarters of a year to take the new ca.crt,
 //     and the old one stays in it to its end.
-//   - What cannot be read is made anew. To empty the Secret is therefore to rotate everything at once.
+//   - Unreadable material is replaced. To empty the Secret is therefore to rotate everything at once.
 //
-// If that is configured, the Secret also holds a second line of authorities, that of muster's clients, and a second Secret holds what
-// a kube-scheduler calls with: a certificate of that line, its key, and the authorities of muster to trust. So whoever may read the
+// If that is configured, the Secret also holds a second line of authorities, for muster's clients, and a second Secret holds what a
+// kube-scheduler calls with: a certificate of that line, its key, and the authorities of muster to trust. So anybody who may read the
 // second Secret may call muster, and cannot pass for it, nor make certificates.
 //
 //   - That certificate is good for a year, since people take it to where kube-scheduler reads it, and renewed after two thirds: the

@@ -45,7 +45,7 @@ type Keeper struct {
 	current atomic.Pointer[kept]
 }
 
-// kept is what the Secret held at the last look.
+// kept is the content of the Secret at the last look.
 type kept struct {
 	certificate *tls.Certificate
 	clients     *x509.CertPool
@@ -62,7 +62,7 @@ func (k *Keeper) Ready() error {
 	return nil
 }
 
-// Certificate is what [tls.Config.GetCertificate] wants.
+// Certificate serves as [tls.Config.GetCertificate].
 func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if now := k.current.Load(); now != nil {
 		return now.certificate, nil
@@ -142,7 +142,7 @@ func (k *Keeper) keepClient(ctx context.Context, own *material) error {
 	})
 }
 
-// holding is what a Secret holds.
+// holding is the content of a Secret.
 type holding interface {
 	encode() (map[string][]byte, error)
 	expires() time.Time

@@ -44,7 +44,7 @@ const (
 	whyOtherBundle     = "the authorities to trust are others"
 )
 
-// material is what muster's own Secret holds.
+// material is the content of muster's own Secret.
 type material struct {
 	authorities authorities      // of muster's certificate
 	certificate *tls.Certificate // nil when there is none

@@ -21,14 +21,14 @@ var (
 	ourNames = names{dns: []string{"muster.kube-system.svc"}, ips: []net.IP{net.IPv4(10, 0, 0, 88)}}
 )
 
-// trouble is what [testing.T] and [rapid.T] have in common.
+// trouble has the methods that [testing.T] and [rapid.T] share.
 type trouble interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// secret is what a Secret holds, and what time it is.
+// secret is a Secret with its content and the time.
 type secret struct {
 	trouble
 	now  time.Time

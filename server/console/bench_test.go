@@ -68,7 +68,7 @@ func (s state) Serving() error { return s.serving }
 // Ready implements [Readiness].
 func (s state) Ready() error { return s.serving }
 
-// refusing is a configuration of which something may be refused.
+// refusing is a configuration that may be refused in part.
 type refusing struct {
 	*app.Reloader
 	refused *app.Refusal

@@ -63,7 +63,7 @@ type Readiness interface {
 	Ready() error
 }
 
-// Options of a Console. Those that do not say otherwise are required.
+// Options of a Console. Options are required unless they say otherwise.
 type Options struct {
 	Process  *inspect.Process
 	Cluster  *cluster.Cluster

@@ -63,7 +63,7 @@ func (p classesPage) Text(t *inspect.Table) {
 	}
 }
 
-// classPage is what is remembered of one class on every node that was asked about.
+// classPage shows what is remembered of one class on every node that was asked about.
 type classPage struct {
 	classRow
 	// Pods are some of the class: the last ones that were asked about, the latest first.
@@ -98,7 +98,7 @@ func (p classPage) Text(t *inspect.Table) {
 	}
 }
 
-// classNodePage is what each predicate is remembered to say of one class on one node.
+// classNodePage shows what each predicate is remembered to say of one class on one node.
 type classNodePage struct {
 	classRow
 	Node       string               `json:"node"`
@@ -162,7 +162,7 @@ func (s *Console) remembered(r *http.Request) (row classRow, pods []string, node
 		}
 	}
 	return classRow{}, nil, nil, inspect.Refuse(
-		http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists those that are", hash,
+		http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists the remembered ones", hash,
 	)
 }
 

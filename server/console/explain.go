@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/server/remote"
 )
 
-// explainPage is what the profile of a pod says of every node.
+// explainPage shows the verdict of a pod's profile on every node.
 type explainPage struct{ *remote.Explanation }
 
 // debugExplain says for a pod what its profile says of every node. The pod is one of
@@ -139,7 +139,7 @@ func (p explainPage) Text(t *inspect.Table) {
 	p.Table(t, p.Nodes)
 }
 
-// matrixPage is what each plugin declares to read: the invalidation matrix.
+// matrixPage shows what each plugin declares to read: the invalidation matrix.
 type matrixPage struct {
 	Plugins []matrixRow `json:"plugins"`
 }
@@ -164,7 +164,7 @@ func (s *Console) debugPredicates(*http.Request) (inspect.Answer, error) {
 
 // Text implements [inspect.Answer].
 func (p matrixPage) Text(t *inspect.Table) {
-	t.Title("A verdict on a node is evaluated anew when one of these changes, or when the node is added.")
+	t.Title("A verdict on a node is evaluated again when one of these changes, or when the node is added.")
 	t.Row("PROFILE", "PLUGIN", "KIND", "CHANGES")
 	for _, row := range p.Plugins {
 		t.Row(row.Profile, row.Plugin, row.Kind, strings.Join(row.Changes, ","))

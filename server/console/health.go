@@ -21,13 +21,13 @@ type HealthOptions struct {
 	Version string
 }
 
-// Health is what those ask for who watch over a process.
+// Health answers clients that watch over a process.
 type Health struct{ options HealthOptions }
 
 // NewHealth returns the Health of a process.
 func NewHealth(o HealthOptions) *Health { return &Health{options: o} }
 
-// Alive is what a kubelet asks for.
+// Alive answers a kubelet.
 func (h *Health) Alive() []inspect.Endpoint {
 	return []inspect.Endpoint{
 		get("/livez", "200, or 503 and which lock is stuck that verbs need", answers(h.options.Stuck)),
@@ -35,7 +35,7 @@ func (h *Health) Alive() []inspect.Endpoint {
 	}
 }
 
-// About is what the process is.
+// About describes the process.
 func (h *Health) About() []inspect.Endpoint {
 	return []inspect.Endpoint{get("/version", "what was built, from what, with what", h.version)}
 }

@@ -17,7 +17,7 @@ type listenerRow struct {
 	Listener string `json:"listener"` // the field that asked for it
 	Address  string `json:"address"`
 	TLS      bool   `json:"tls"`
-	// Clients are the names of which a client's certificate must have one.
+	// Clients are names. A client's certificate must have one of them.
 	Clients   []string      `json:"clients,omitempty"`
 	Endpoints []endpointRow `json:"endpoints"`
 }

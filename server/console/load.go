@@ -17,8 +17,8 @@ import (
 	"muster.dev/muster/loadaware/source"
 )
 
-// loadPage is what is told of load: the source of figures, and for each profile that runs
-// LoadAware what it makes of nodes.
+// loadPage shows load: the source of figures, and for each profile that runs LoadAware its verdict
+// on nodes.
 type loadPage struct {
 	Source   *source.Status `json:"source,omitempty"`
 	Profiles []loadProfile  `json:"profiles"`
@@ -35,8 +35,8 @@ type loadNode struct {
 	loadaware.Explanation
 }
 
-// debugLoad is what is known of the load of every node, and what follows from it, for pods
-// that use nothing or, with ?pod=namespace/name, for one of the cluster.
+// debugLoad shows the known load of every node and its consequences, for pods that use nothing or,
+// with ?pod=namespace/name, for a pod of the cluster.
 func (s *Console) debugLoad(r *http.Request) (inspect.Answer, error) {
 	pod, err := s.podOfLoad(r)
 	if err != nil {

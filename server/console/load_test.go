@@ -19,8 +19,8 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// newLoadPages has node a, measured 70 s ago, of which 7 CPUs of 10 are used, and b, which has
-// never been measured, and a source that answered once and then no more.
+// newLoadPages returns a bench with node a, measured 70 s ago with 7 CPUs of 10 in use, and b, which has never been
+// measured, and a source that answered once and then no more.
 func newLoadPages(t *testing.T) *bench {
 	now := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	var feed *usage.Feed

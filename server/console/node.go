@@ -34,7 +34,7 @@ func (s *Console) debugNode(r *http.Request) (inspect.Answer, error) {
 	name := chi.URLParam(r, "node")
 	node := s.options.Cluster.Snapshot().NodeByName(name)
 	if node == nil {
-		return nil, inspect.Refuse(http.StatusNotFound, "node: there is no node %q; /debug/nodes lists those that there are", name)
+		return nil, inspect.Refuse(http.StatusNotFound, "node: there is no node %q; /debug/nodes lists the nodes", name)
 	}
 	page := nodePage{nodeRow: newNodeRow(node), Taints: []string{}, Pods: []podOnNode{}}
 	for i := range node.Spec.Taints {

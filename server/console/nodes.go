@@ -21,7 +21,7 @@ type nodesPage struct {
 	Nodes      []nodeRow `json:"nodes"`
 }
 
-// nodeRow is what a node offers, what its pods ask for and what it uses.
+// nodeRow shows what a node offers, what its pods ask for and what it uses.
 type nodeRow struct {
 	Node string `json:"node"`
 	Zone string `json:"zone,omitempty"`
@@ -31,7 +31,7 @@ type nodeRow struct {
 	Unschedulable bool    `json:"unschedulable,omitempty"`
 	Allocatable   amounts `json:"allocatable"`
 	Requested     amounts `json:"requested"`
-	// Used is what was measured on the node, pods included, at Measured; nil when nothing ever was.
+	// Used is the usage measured on the node, pods included, at Measured; nil when nothing was ever measured.
 	Used     *amounts  `json:"used,omitempty"`
 	Measured time.Time `json:"measured,omitzero"`
 }
@@ -56,7 +56,7 @@ func poolOf(node *cluster.Node) string {
 		"kubernetes.azure.com/agentpool")
 }
 
-// firstLabel is what the node has of the first of these labels that it has.
+// firstLabel returns the node's value of the first of these labels that it has.
 func firstLabel(node *cluster.Node, labels ...string) string {
 	for _, label := range labels {
 		if value := node.Labels[label]; value != "" {

@@ -83,7 +83,7 @@ func newFullBench(t testing.TB, change ...func(*benchOptions)) *bench {
 	return b
 }
 
-// paths are those of all pages, with something that there is in the place of their parameters.
+// paths returns the paths of all pages, with the name of an existing object for each parameter.
 func (b *bench) paths() []string {
 	_, page := b.Get("/debug/equivalence")
 	class := regexp.MustCompile(`[0-9a-f]{16}`).FindString(page)

@@ -31,8 +31,8 @@ func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
 	return page, nil
 }
 
-// whyPending is what a pod waits for, in words that pods that wait for the same have in common. Nodes are not asked about
-// it: that is what an explanation is for.
+// whyPending tells what a pod waits for, in the same words for pods that wait for the same. Nodes are not asked about it:
+// an explanation does that.
 func (s *Console) whyPending(pod *cluster.Pod) string {
 	state := s.stateOf(pod)
 	switch _, err := s.options.Profiles.Named(pod.Spec.SchedulerName); {

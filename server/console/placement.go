@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/server/remote"
 )
 
-// placementPage is what is placed ahead of calls.
+// placementPage shows what is placed ahead of calls.
 type placementPage struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
 	Pausing bool `json:"pausing"`

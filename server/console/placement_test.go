@@ -23,7 +23,7 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 	return nil
 }
 
-// newNominated is a bench with nodes a and b of which a is emptier, and pod p, which is
+// newNominated returns a bench with nodes a and b, where a is the emptier one, and pod p, which is
 // nominated to it.
 func newNominated(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()

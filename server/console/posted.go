@@ -91,7 +91,7 @@ const (
 	maxYAML = 64<<10 - 1
 	// memoryOfYAML is how many bytes it makes of one.
 	memoryOfYAML = 400
-	// maxNodes is how many values a pod in YAML may have, those that aliases stand for included.
+	// maxNodes is the greatest number of values in a pod in YAML, including the values that aliases stand for.
 	maxNodes = 20_000
 )
 

@@ -88,7 +88,7 @@ func (s *Console) usageInShort() *remote.Usage {
 	return told
 }
 
-// overviewPage is what a muster tells of itself in short.
+// overviewPage tells of a muster in short.
 type overviewPage struct{ *remote.Overview }
 
 // Text implements [inspect.Answer].

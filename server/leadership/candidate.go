@@ -23,11 +23,11 @@ import (
 // termRetry is the pause between two attempts to read the lease.
 const termRetry = time.Second
 
-// Options of a Candidate. Those that do not say otherwise are required.
+// Options of a Candidate. Options are required unless they say otherwise.
 type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithDelayedExecution
-	// Leases is what the lease is read and written with, and nothing else; see [NewLeaseClient].
+	// Leases reads and writes the lease, and nothing else; see [NewLeaseClient].
 	Leases coordinationv1client.LeasesGetter
 	// Config is valid. Its namespace is that of the lease.
 	Config config.LeaderElection
@@ -94,8 +94,8 @@ func (c *Candidate) NotReady() error {
 	}
 }
 
-// Ineligible is closed when this process has led and may not any more. Whoever runs the Candidate is to stop then, in good
-// order: the process still has the lease.
+// Ineligible returns a channel that is closed when this process has led and may not any more. The caller that runs the
+// Candidate is to stop then, in good order: the process still has the lease.
 func (c *Candidate) Ineligible() <-chan struct{} { return c.ineligible }
 
 // standBy watches the lease until this process may run for it, so that it knows by then whether who has it has gone. It

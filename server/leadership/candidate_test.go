@@ -314,8 +314,8 @@ func TestALeaderThatSeesAnotherOneStopsAtOnceAndLeavesTheLeaseAlone(t *testing.T
 	})
 }
 
-// TestALostLeaseIsNotGivenBack has the way to the lease be free again when the elector ends, as client-go
-// has it give the lease back then, whoever holds it.
+// TestALostLeaseIsNotGivenBack opens the way to the lease again when the elector ends: client-go has the
+// elector give the lease back then, even when another process holds it.
 func TestALostLeaseIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)

@@ -37,7 +37,7 @@ func newLeaseServer(t *testing.T, hangs func(before int) bool) *leaseServer {
 	s := &leaseServer{hangs: hangs}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // that clients go away is what this is for
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // for clients going away is the point here
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s

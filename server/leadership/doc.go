@@ -1,5 +1,5 @@
-// Package leadership decides by a Lease which replica of a process may act, and fences off those
-// that may not.
+// Package leadership decides by a Lease which replica of a process may act, and fences the others
+// off.
 //
 // Leader election alone does not keep two replicas from acting at once: one that is cut off from the
 // API server, or was frozen for a while, takes itself for the leader until it looks. So there is a
@@ -12,10 +12,10 @@
 //     while the machine is suspended.
 //   - A fence that has closed stays closed. The process ends, and a new one stands for election.
 //
-// Two things stand behind the fence: answers to those who ask, for which [Fence.Check] is called when a
-// call begins and right before it is answered; and requests that change something at the API server,
-// which clients made from a [Fence.Guard] configuration do not send, and give up, when the fence is
-// closed. What is on its way at that moment has leaseDuration − renewDeadline to arrive.
+// Two things stand behind the fence. Answers to clients: [Fence.Check] is called when a call begins and
+// right before it is answered. And requests that change something at the API server: clients made from
+// a [Fence.Guard] configuration do not send them, and give them up, when the fence is closed. What is
+// on its way at that moment has leaseDuration − renewDeadline to arrive.
 //
 // A [Candidate] runs for the lease with client-go's leaderelection. Asked to stop, it has the work end
 // first, closes the fence, and gives the lease back then:

@@ -38,7 +38,7 @@ func (e *Eligibility) Set(eligible bool) {
 	}
 }
 
-// Know says that what was set last, or that it may not if nothing was, is what there is to know.
+// Know makes the state that was set last the known one, or that it may not lead if nothing was set.
 func (e *Eligibility) Know() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

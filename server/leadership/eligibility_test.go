@@ -50,7 +50,7 @@ func (e *election) runsBeside() *beside {
 	return b
 }
 
-// ledByTheFirst has two run, of which the first leads and the second stands by.
+// ledByTheFirst runs two candidates: the first leads and the second stands by.
 func (e *election) ledByTheFirst() (first, second *beside) {
 	e.Helper()
 	first, second = e.runsBeside(), e.runsBeside()

@@ -38,7 +38,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if err := g.fence.Check(); err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // as whoever takes a request must do
+			_ = r.Body.Close() // as every taker of a request must
 		}
 		return nil, g.refuse(r, "not sent", err)
 	}

@@ -79,7 +79,7 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 			if err := write(client, t); err != nil {
 				t.Errorf("while it leads: %v", err)
 			}
-			m.ahead += good // to whoever looks
+			m.ahead += good // to everybody who looks
 			if err := write(client, t); !errors.Is(err, ErrLost) {
 				t.Errorf("afterwards: %v", err)
 			}

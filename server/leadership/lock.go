@@ -65,9 +65,9 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.write(func() error { return l.Interface.Create(ctx, record) })
 }
 
-// Update implements [resourcelock.Interface]. With no holder it gives the lease back, which only one
-// may do who has resigned and whose lease it is: the elector asks for it whenever it ends, and would
-// take the lease from whoever has it by now.
+// Update implements [resourcelock.Interface]. With no holder it gives the lease back. Only a holder
+// that has resigned may do so: the elector asks for it whenever it ends, and would take the lease
+// from its present holder.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity != "" {
 		return l.write(func() error { return l.Interface.Update(ctx, record) })

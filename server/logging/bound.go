@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// longestValue is what is written of a value or a message, in bytes: a stack is longer than whatever
-// else there is.
+// longestValue bounds the bytes written of a value or a message: a stack is longer than anything
+// else.
 const longestValue = 8 << 10
 
 // bound cuts values that are long: names, errors and bodies are as long as others make them.
@@ -50,8 +50,8 @@ func cut(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", text[:whole(text, longestValue)], len(text))
 }
 
-// whole is how many bytes the whole characters have that are among the first so many bytes of a text that
-// is longer.
+// whole returns the number of bytes of the whole characters within the first limit bytes of a longer
+// text.
 func whole[T string | []byte](text T, most int) int {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--

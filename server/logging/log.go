@@ -21,7 +21,7 @@ const (
 const (
 	// mostQueued is how many bytes may wait to be written.
 	mostQueued = 4 << 20
-	// longestLine is what is written of a line, in bytes.
+	// longestLine bounds the bytes written of a line.
 	longestLine = 256 << 10
 	// closeTimeout is how long the last lines may take to be written.
 	closeTimeout = 5 * time.Second
@@ -53,7 +53,7 @@ type Log struct {
 	queue  [][]byte
 	bytes  int // of the queue
 	lost   uint64
-	untold uint64 // of those that are lost
+	untold uint64 // lost lines that nothing was said about yet
 	closed bool
 
 	filled chan struct{} // there is something to do
@@ -149,7 +149,7 @@ func (l *Log) run() {
 	}
 }
 
-// take empties the queue. The lines that were lost come after those that it had.
+// take empties the queue. The lines that were lost come after the queue's lines.
 func (l *Log) take() (lines [][]byte, lost uint64, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

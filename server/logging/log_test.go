@@ -65,7 +65,7 @@ func TestNobodyWaitsForAPipeThatIsNotRead(t *testing.T) {
 		}
 		synctest.Wait()
 		if took := time.Since(began); took != 0 {
-			t.Errorf("whoever logged had to wait for %s", took)
+			t.Errorf("a logger had to wait for %s", took)
 		}
 		lost := testutil.ToFloat64(l)
 		if lost == 0 || l.bytes > mostQueued {
@@ -100,7 +100,7 @@ func TestNobodyWaitsForAPipeThatIsNotRead(t *testing.T) {
 		}
 		if written+int(lost) != most || told != lost || !after {
 			t.Errorf(
-				"%d lines were written and %v dropped of %d, of which %v were told; a line came afterwards: %t", written, lost, most, told, after,
+				"%d lines were written and %v dropped of %d, %v of them told; a line came afterwards: %t", written, lost, most, told, after,
 			)
 		}
 	})

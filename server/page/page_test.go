@@ -21,7 +21,7 @@ func ask(path string, header ...string) *httptest.ResponseRecorder {
 	return answer
 }
 
-// link is what a page or a module loads or leads to.
+// link is an address that a page or a module loads or leads to.
 var link = regexp.MustCompile(`(?:src|href)="([^"]+)"|from '([^']+)'`)
 
 func TestThePageConsistsOfWhatIsServedBesideIt(t *testing.T) {

@@ -1,3 +1,3 @@
-// Package preflight tells what a cluster allows of what muster needs there, and what muster does with it. It asks the
-// API server as whoever runs it, and changes nothing.
+// Package preflight tells what muster needs of a cluster, what the cluster allows, and what follows. It asks the API server with its
+// user's rights, and changes nothing.
 package preflight

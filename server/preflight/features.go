@@ -42,8 +42,8 @@ func MetricsOf(client kubernetes.Interface) func(context.Context) (io.ReadCloser
 	}
 }
 
-// features tells of gates that are on at the API server, as its metrics say. Those of kube-scheduler are its own; but what
-// a pod or a node may say is for the API server to take.
+// features tells of gates that are on at the API server, as its metrics say. kube-scheduler's gates are its own; but the
+// API server accepts or refuses what a pod or a node may say.
 func (l *look) features() {
 	c := Check{Check: "feature gates that muster does not follow", State: Unknown}
 	on, err := l.enabled()
@@ -78,7 +78,7 @@ func follows(on []string) string {
 
 var featureLine = regexp.MustCompile(`^kubernetes_feature_enabled\{name="([^"]+)",stage="[^"]*"\} 1$`)
 
-// enabled returns those of the unfollowed gates that are on.
+// enabled returns the unfollowed gates that are on.
 func (l *look) enabled() (on []string, err error) {
 	body, err := l.Metrics(l.ctx)
 	switch {

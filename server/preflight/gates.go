@@ -24,7 +24,7 @@ func (l *look) policies() {
 	}
 }
 
-// named is what an object that is printed for a muster of the usual name is called here.
+// named returns the name here of an object that is printed for a muster of the usual name.
 func (l *look) named(printed string) string {
 	return l.Name + strings.TrimPrefix(printed, admission.PolicyName)
 }
@@ -59,7 +59,7 @@ func (l *look) policy(
 	l.add(c)
 }
 
-// samePolicy compares what policies say, but for defaults of the API server.
+// samePolicy compares policies, ignoring defaults of the API server.
 func samePolicy(got, want *admissionregistrationv1.MutatingAdmissionPolicySpec) bool {
 	return equality.Semantic.DeepEqual(got.MatchConditions, want.MatchConditions) &&
 		equality.Semantic.DeepEqual(got.Mutations, want.Mutations) && equality.Semantic.DeepEqual(got.Variables, want.Variables) &&

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Client kubernetes.Interface
 	Config *config.Configuration
-	// Metrics reads those of the API server; see [MetricsOf].
+	// Metrics reads the API server's metrics; see [MetricsOf].
 	Metrics func(context.Context) (io.ReadCloser, error)
 	// Name is that of the admission policies, or of the webhook configuration.
 	Name string
@@ -153,7 +153,7 @@ func (l *look) serves(groupVersion, resource string) (State, string) {
 // scheduler tells what the API knows of the kube-scheduler.
 func (l *look) scheduler() {
 	if namespace, name, is := l.schedulerLease(); is {
-		c := Check{Check: "lease of kube-scheduler", State: OK, Follows: "a kube-scheduler that begins anew is told of all reservations"}
+		c := Check{Check: "lease of kube-scheduler", State: OK, Follows: "a restarted kube-scheduler is told of all reservations"}
 		// As muster reads it, which has no right to others.
 		leases, err := l.Client.CoordinationV1().Leases(namespace).List(l.ctx, metav1.ListOptions{
 			FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String(),
@@ -169,7 +169,7 @@ func (l *look) scheduler() {
 			c.Found = "held by " + holder(&leases.Items[0])
 		}
 		if c.State != OK {
-			c.Follows = "a kube-scheduler that begins anew is told of reservations after a minute"
+			c.Follows = "a restarted kube-scheduler is told of reservations after a minute"
 		}
 		l.add(c)
 	}
@@ -199,7 +199,7 @@ func (l *look) extender() {
 		}
 		return
 	default:
-		c.State, c.Found, c.Follows = OK, "the file says what muster's configuration asks", "a profile means the same, whoever picks the node"
+		c.State, c.Found, c.Follows = OK, "the file says what muster's configuration asks", "a profile means the same on both sides"
 	}
 	l.add(c)
 }

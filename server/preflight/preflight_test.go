@@ -40,7 +40,7 @@ func report(t *testing.T, served string, policies bool, refused []string, change
 	return run(t, options(served, policies, refused, change))
 }
 
-// options are those of a look at such a cluster.
+// options look at such a cluster.
 func options(served string, policies bool, refused []string, change func(*config.Configuration)) Options {
 	client := fake.NewClientset()
 	discovery := client.Discovery().(*fakediscovery.FakeDiscovery)

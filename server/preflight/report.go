@@ -4,7 +4,7 @@ import (
 	"muster.dev/muster/inspect"
 )
 
-// State is what became of a check.
+// State is the outcome of a check.
 type State string
 
 // The states.
@@ -20,7 +20,7 @@ type Check struct {
 	State State  `json:"state"`
 	// Required says that muster does not work as it is configured where this is missing.
 	Required bool `json:"required"`
-	// Found is what was seen, and Follows what muster does then, or what is to be done.
+	// Found is the finding, and Follows its consequence in muster, or what is to be done.
 	Found   string `json:"found,omitempty"`
 	Follows string `json:"follows,omitempty"`
 }

@@ -16,7 +16,7 @@ type right struct {
 	group, resource string
 	verbs           []string
 	namespace, name string
-	// otherwise is what follows where it is missing, "" if muster does not work then.
+	// otherwise says what happens where it is missing, "" if muster does not work then.
 	otherwise string
 }
 
@@ -109,7 +109,7 @@ func (l *look) needed() []right {
 	return rights
 }
 
-// rights asks for each that is needed. Those that are there are one line.
+// rights asks for each needed right. The granted ones share one line.
 func (l *look) rights() {
 	there := 0
 	var wanting []Check

@@ -169,7 +169,7 @@ func (p *pass) release(gated []*corev1.Pod) error {
 	return p.ctx.Err()
 }
 
-// lift takes gates off a pod, if it is still the one that was read. Those of others stay. A placeholder pod, which is never
+// lift takes gates off a pod, if it is still the one that was read. Others' gates stay. A placeholder pod, which is never
 // to run, is deleted instead.
 func (p *pass) lift(pod *corev1.Pod, gates []string) {
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}

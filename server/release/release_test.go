@@ -29,7 +29,7 @@ func newPod(name string, gates ...string) *corev1.Pod {
 	return pod
 }
 
-// told is what Run tells, by pod.
+// told is the output of Run, by pod.
 type told map[string]string
 
 func run(t *testing.T, client *fake.Clientset, o Options) (told, int, int) {

@@ -38,8 +38,9 @@ type Options struct {
 	// Through is the way to a process in a cluster, in the place of Server. It is asked over https where there is a
 	// CertificateAuthority or a ClientCertificate.
 	Through *forward.Forward
-	// CertificateAuthority is the file of what signed the server's certificate, "" for those that
-	// the system trusts. ClientCertificate and ClientKey are the files of who asks, both or none.
+	// CertificateAuthority is the file of the authority that signed the server's certificate, ""
+	// for the system's authorities. ClientCertificate and ClientKey are the client's files, both or
+	// none.
 	CertificateAuthority, ClientCertificate, ClientKey string
 }
 
@@ -170,7 +171,7 @@ func (c *Client) do(request *http.Request, path string, into any) error {
 	return nil
 }
 
-// refused is what an answer that is none says.
+// refused reads an answer that is a refusal.
 func (c *Client) refused(response *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessage))
 	if err != nil {

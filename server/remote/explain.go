@@ -27,9 +27,9 @@ type Explanation struct {
 	Counts string `json:"counts,omitempty"`
 	// NoProfile says that no profile is for its spec.schedulerName. Nothing is told of nodes then.
 	NoProfile string `json:"noProfile,omitempty"`
-	// Gates are its scheduling gates, for which kube-scheduler leaves it alone.
+	// Gates are its scheduling gates, which make kube-scheduler leave it alone.
 	Gates []string `json:"gates,omitempty"`
-	// Gang is that of which it is a member.
+	// Gang is its gang, if it is a member.
 	Gang *Membership `json:"gang,omitempty"`
 	// Nomination is how far it is placed ahead of calls.
 	Nomination *Nomination `json:"nomination,omitempty"`
@@ -59,7 +59,7 @@ type Nomination struct {
 	Attempt    int     `json:"attempt"`
 }
 
-// Node is what is said of a pod on a node.
+// Node tells of a pod on a node.
 type Node struct {
 	Node    string      `json:"node"`
 	Fits    bool        `json:"fits"`

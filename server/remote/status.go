@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/rescheduler/loop"
 )
 
-// Overview is what a muster tells of itself in short.
+// Overview tells of a muster in short.
 type Overview struct {
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
@@ -127,7 +127,7 @@ func AskStatus(ctx context.Context, muster, rescheduler *Client) *Status {
 	return s
 }
 
-// TellsTheSame says whether another status does, but for the age of figures.
+// TellsTheSame reports whether another status tells the same, apart from the age of figures.
 func (s *Status) TellsTheSame(other *Status) bool {
 	return reflect.DeepEqual(s.ageless(), other.ageless())
 }

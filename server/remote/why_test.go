@@ -79,7 +79,7 @@ func TestWhyAGangWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Gangs) != 1 || len(got.Gangs[0].Seeking) != 2 || got.Gangs[0].Missing != 3 {
-		t.Errorf("got %+v, want those that are alike once, and 3 missing", got.Gangs)
+		t.Errorf("got %+v, want alike members once, and 3 missing", got.Gangs)
 	}
 	if !got.Waits() || asked["lab/m-9"] != 0 || asked["lab/m-8"] != 1 || asked["lab/p"] != 0 {
 		t.Errorf("waits %t, asked %v", got.Waits(), asked)
@@ -87,7 +87,7 @@ func TestWhyAGangWaits(t *testing.T) {
 	says(t, got, inspect.Text,
 		"gang lab/train waits: too few", "quorum 14 members must start together: 3 more are to be created",
 		"reserved 1 places on b, kept as Nominated, until 2030-01-01T00:00:00Z", "m-1 0 of 1 1 Fit Insufficient cpu",
-		"m-2 and 5 alike 1 of 2 1 Fit Insufficient cpu", "and 1 more, of which nothing was asked")
+		"m-2 and 5 alike 1 of 2 1 Fit Insufficient cpu", "and 1 more, not asked about")
 	says(t, got, inspect.Wide, "MEMBER STAGE NODE FOR", "m-9 pending - 5s", "q bound c")
 	says(t, got, inspect.YAML, "gang: lab/train", "missing: 3", "moreSeeking: 1")
 

@@ -26,7 +26,8 @@ type GangReason struct {
 	GangDetails
 	// Missing is how many pods are yet to be created for a quorum.
 	Missing int `json:"missing"`
-	// Seeking are members without a place, those that are alike together. Of MoreSeeking nothing was asked.
+	// Seeking are members without a place; members that are alike are one entry. MoreSeeking counts members that were
+	// not asked about.
 	Seeking     []Seeking `json:"seeking,omitempty"`
 	MoreSeeking int       `json:"moreSeeking,omitempty"`
 }
@@ -99,7 +100,7 @@ func (c *Client) whyGang(ctx context.Context, namespace string, g *GangDetails) 
 	return r, nil
 }
 
-// add puts a pod to those that are told the same.
+// add puts a pod to the pods that are told the same.
 func (r *GangReason) add(pod string, e *Explanation) {
 	told := Seeking{Pods: []string{pod}, Fitting: e.Fitting, Nodes: len(e.Nodes)}
 	for _, refusal := range e.refusals() {
@@ -221,7 +222,7 @@ func (r *GangReason) places(t *inspect.Table) {
 		}
 	}
 	if r.MoreSeeking > 0 {
-		t.Row(fmt.Sprintf("and %d more, of which nothing was asked", r.MoreSeeking))
+		t.Row(fmt.Sprintf("and %d more, not asked about", r.MoreSeeking))
 	}
 }
 

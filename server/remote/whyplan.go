@@ -20,7 +20,7 @@ type PlanReason struct {
 	At int `json:"at,omitempty"`
 	// Reservations is the room that it keeps.
 	Reservations []Reservation `json:"reservations,omitempty"`
-	// UsedUp are budgets of evictions of which nothing is left, and ReschedulerError is why they are not known.
+	// UsedUp are budgets of evictions without anything left, and ReschedulerError says why they are not known.
 	UsedUp           []executor.Allowance `json:"usedUp,omitempty"`
 	ReschedulerError string               `json:"reschedulerError,omitempty"`
 }
@@ -71,7 +71,7 @@ func (c *Client) addRoom(ctx context.Context, r *PlanReason) error {
 	return nil
 }
 
-// addBudgets adds the budgets of a rescheduler of which nothing is left.
+// addBudgets adds the budgets of a rescheduler without anything left.
 func (c *Client) addBudgets(ctx context.Context, r *PlanReason) {
 	page := &loop.Page{}
 	if err := c.get(ctx, "/debug/rescheduler", page); err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// term is one time for which a process leads. The Lease has another one after each change of its holder, and when the
-// same holder takes it anew.
+// term is one period of a process as the leader. The Lease has another one after each change of its holder, and when
+// the same holder takes it again.
 type term struct {
 	holder      string
 	transitions int32

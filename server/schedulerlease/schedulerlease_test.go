@@ -58,7 +58,7 @@ func TestEachNewLeaderIsTold(t *testing.T) {
 	write(lease("kube-scheduler", "b", 1, 2))
 	write(lease("kube-scheduler", "", 1, 2))
 	write(lease("kube-scheduler", "b", 2, 3))
-	wait("the same holder, anew")
+	wait("the same holder, again")
 	write(lease("kube-scheduler", "b", 2, 4))
 	wait("one that has taken it again")
 	quiet("a renewal, a Lease of another name, or one without holder")

@@ -24,7 +24,7 @@ type Bench struct {
 	URL     string
 }
 
-// Node adds a node of so many CPUs, or changes it.
+// Node adds a node with a number of CPUs, or changes it.
 func (b *Bench) Node(name, cpu string, change ...func(*corev1.Node)) {
 	b.Helper()
 	node := &corev1.Node{
@@ -46,7 +46,7 @@ func (b *Bench) Node(name, cpu string, change ...func(*corev1.Node)) {
 // Cordoned makes a node one that takes no pods.
 func Cordoned(node *corev1.Node) { node.Spec.Unschedulable = true }
 
-// Pod is a pod of the default scheduler that asks for so many CPUs.
+// Pod returns a pod of the default scheduler that asks for a number of CPUs.
 func Pod(name, cpu string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name), ResourceVersion: "1"},
@@ -88,7 +88,7 @@ func (b *Bench) Post(verb string, body []byte) (int, []byte) {
 	return response.StatusCode, answer
 }
 
-// Get asks for a page, with headers of which each is a name and a value.
+// Get asks for a page, with headers, each given as a name and a value.
 func (b *Bench) Get(path string, header ...string) (int, string) {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, b.URL+path, nil)

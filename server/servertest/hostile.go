@@ -26,7 +26,7 @@ func (n *nowhere) WriteHeader(status int) { n.status = status }
 
 func (n *nowhere) Write(text []byte) (int, error) { return len(text), nil }
 
-// Footprint is what a call takes of memory, in bytes, when nothing is left of former ones.
+// Footprint returns the memory that a call takes, in bytes, when nothing is left of former ones.
 func Footprint(handler http.Handler, path string, body []byte) (status int, taken int64) {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, path, bytes.NewReader(body))
 	if err != nil {
@@ -66,10 +66,10 @@ func Filled(size int, before, element, after string) string {
 // Repeated is a text with an element that may be repeated.
 type Repeated struct{ Before, Element, After string }
 
-// Of is the text with as many elements as fit into a size.
+// Of returns the text with the largest number of elements that fit into a size.
 func (r Repeated) Of(size int) string { return Filled(size, r.Before, r.Element, r.After) }
 
-// RepeatedInPods are pods with one thing of which there can be too many, each.
+// RepeatedInPods returns pods, each with one thing that there can be too many of.
 func RepeatedInPods() map[string]Repeated {
 	pods := map[string]Repeated{}
 	spec := func(name, before, element, after string) {

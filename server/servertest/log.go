@@ -18,7 +18,7 @@ func (l *Log) Write(text []byte) (int, error) {
 	return l.buffer.Write(text)
 }
 
-// String is what was logged.
+// String returns the log.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -101,8 +101,8 @@ func Small(name string) *corev1.Pod {
 
 // Move is a plan by which a pod of Small moves from n1 to n2, so that another one has room on n1.
 func Move(from, beneficiary *corev1.Pod, expires time.Time) *v1alpha1.ReschedulingPlan {
-	anew := *from
-	anew.Spec.NodeName = ""
+	copied := *from
+	copied.Spec.NodeName = ""
 	return &v1alpha1.ReschedulingPlan{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "plan"},
 		Spec: v1alpha1.ReschedulingPlanSpec{
@@ -118,8 +118,8 @@ func Move(from, beneficiary *corev1.Pod, expires time.Time) *v1alpha1.Rescheduli
 				From:       "n1",
 				To:         "n2",
 				Replacement: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Labels: anew.Labels, OwnerReferences: anew.OwnerReferences},
-					Spec:       anew.Spec,
+					ObjectMeta: metav1.ObjectMeta{Labels: copied.Labels, OwnerReferences: copied.OwnerReferences},
+					Spec:       copied.Spec,
 				},
 			}},
 		},

@@ -18,8 +18,8 @@ import (
 	"muster.dev/muster/server/wire"
 )
 
-// What is streamed is what a decoder of everything reads of the same text, if both take it. A decoder
-// merges what is said twice, and makes text of what is none: of such texts nothing is said here.
+// A streaming reader and a decoder of everything read the same from a text, if both take it. A
+// decoder merges what is said twice, and makes text of invalid text: the test passes over such texts.
 
 // message has the fields of the requests, as encoding/json reads them.
 type message struct {
@@ -58,7 +58,7 @@ func repeats(d *json.Decoder) bool {
 	return false
 }
 
-// head is what identifies a pod.
+// head identifies a pod.
 func head(pod *corev1.Pod) wire.Pod {
 	return wire.Pod{
 		Namespace:       pod.Namespace,

@@ -10,11 +10,11 @@ import (
 	"muster.dev/muster/api/bounded"
 )
 
-// PreemptArgs is what counts of an ExtenderPreemptionArgs: the body of preempt.
+// PreemptArgs has the fields of an ExtenderPreemptionArgs that count: the body of preempt.
 type PreemptArgs struct {
 	Pod Pod
-	// Victims are those that are proposed, by node, in the one form that an answer has. There are
-	// none of nodes that are not known.
+	// Victims are the proposed victims, by node, in the one form that an answer has. Unknown nodes
+	// have none.
 	Victims map[string]*extenderv1.MetaVictims
 }
 
@@ -60,7 +60,7 @@ func (a *PreemptArgs) read(raw jx.Raw, node Node, uid func(*jx.Decoder) (string,
 	})
 }
 
-// readVictims reads the victims on a node, so many at most.
+// readVictims reads the victims on a node, up to a number.
 func readVictims(d *jx.Decoder, most int, uid func(*jx.Decoder) (string, error)) (*extenderv1.MetaVictims, error) {
 	victims := &extenderv1.MetaVictims{}
 	err := bounded.Object(d, func(d *jx.Decoder, key []byte) (err error) {

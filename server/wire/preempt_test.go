@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/server/wire"
 )
 
-// onTwo are nodes a and b, with so many pods each.
+// onTwo puts a number of pods each on nodes a and b.
 func onTwo(pods int) wire.Node {
 	return func(name []byte) (int, bool) { return pods, string(name) == "a" || string(name) == "b" }
 }

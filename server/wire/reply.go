@@ -2,9 +2,9 @@ package wire
 
 import "github.com/go-faster/jx"
 
-// FilterReply writes an ExtenderFilterResult, piece by piece: first the nodes
-// that fit, then Reject for those that do not, then End. A reply of names is
-// started with NewFilterReply, one of objects with NewFilterReplyOfObjects.
+// FilterReply writes an ExtenderFilterResult, piece by piece: first the fitting nodes, then Reject
+// for the others, then End. A reply of names is started with NewFilterReply, one of objects with
+// NewFilterReplyOfObjects.
 type FilterReply struct {
 	w        *jx.Writer
 	objects  bool

@@ -29,8 +29,8 @@ type Names interface {
 	// Known takes the next name if the text begins with it, as a JSON string, and it
 	// is one that the receiver knows. It returns the length of that string, else 0.
 	Known(text []byte) int
-	// Name takes a name that Known did not take, or one for which there was no text. It says
-	// false of one that is as if it were not there. The error is that there are too many.
+	// Name takes a name that Known did not take, or one without a text. It returns false for a name
+	// that counts as absent. The error says that there are too many names.
 	Name(name []byte) (taken bool, err error)
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bound is how much memory it may take to read a text: so many times its length, and so many bytes
-// beside. What the runtime takes for itself is not counted.
+// Bound limits the memory for reading a text: a multiple of its length, and a constant number of
+// bytes. The runtime's own memory does not count.
 type Bound struct{ Times, Beside int64 }
 
 // SkipWithRaceDetector skips a test that measures memory.
@@ -18,7 +18,7 @@ func SkipWithRaceDetector(t testing.TB) {
 	}
 }
 
-// noise is what the runtime takes for itself meanwhile, in bytes: stacks, and what pools hold.
+// noise bounds the bytes that the runtime takes meanwhile for itself: stacks, and memory that pools hold.
 const noise = 128 << 10
 
 // Check has a text of a length be read, and the test fail when that takes more than the bound, or does
@@ -42,8 +42,8 @@ func (b Bound) Check(t testing.TB, length int, read func()) {
 	}
 }
 
-// Taken is what some work allocates in memory and takes of its stack, in bytes: all of it, garbage
-// included, so that the peak is below it whenever the collector runs.
+// Taken returns the bytes that some work allocates in memory and takes of its stack. It counts
+// garbage, so that the peak stays below it whenever the collector runs.
 func Taken(work func()) (bytes int64) {
 	done := make(chan struct{})
 	go func() {

@@ -128,12 +128,12 @@ func Quantities() []string {
 	}
 }
 
-// Times is an element so many times, with commas between.
+// Times repeats an element a number of times, with commas between.
 func Times(n int, element string) string {
 	return strings.TrimSuffix(strings.Repeat(element+",", n), ",")
 }
 
-// Entries are so many elements, with commas between. %d in the format is the number of each.
+// Entries lists a number of elements, with commas between. %d in the format is the number of each.
 func Entries(n int, format string) string {
 	var text strings.Builder
 	for i := range n {

@@ -83,7 +83,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 // newest version to refuse.
 func isOld(data []byte) bool { return kindOf(data).APIVersion == v1alpha1.APIVersion }
 
-// kindOf is what a document claims to be, which may be nothing.
+// kindOf returns the kind that a document claims to be, which may be empty.
 func kindOf(data []byte) (claimed metav1.TypeMeta) {
 	if yaml.Unmarshal(data, &claimed) != nil {
 		return metav1.TypeMeta{}

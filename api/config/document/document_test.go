@@ -34,7 +34,7 @@ func TestEveryVersionIsReadAsTheNewest(t *testing.T) {
 			document: "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\nprofiles: [{plugins: {score: {disabled: [{name: " +
 				"'*'}]}}}]\n",
 			warnings: []string{
-				`muster.yaml: profiles[0].plugins.score.disabled[0].name: "*" disables every default plugin, those of later versions too, so that ` +
+				`muster.yaml: profiles[0].plugins.score.disabled[0].name: "*" disables every default plugin, later versions' too, so that ` +
 					`what the pods prefer in their specs may be ignored: better name the plugins`,
 			},
 		},

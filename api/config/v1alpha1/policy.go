@@ -26,7 +26,7 @@ func (c *conversion) policy(path *field.Path, policy *Policy) {
 		c.errs = append(
 			c.errs,
 			field.Forbidden(
-				path.Child("extenders"), "muster is an extender itself and calls none; those of kube-scheduler are listed in its own configuration",
+				path.Child("extenders"), "muster is an extender itself and calls none; kube-scheduler lists its own in its configuration",
 			),
 		)
 	}

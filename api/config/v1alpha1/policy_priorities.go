@@ -54,8 +54,8 @@ func (c *conversion) isAbsent(path *field.Path, priority PriorityPolicy) bool {
 	return is
 }
 
-// priority has the profile run the score plugin that does what a priority did, besides those
-// that it has by the priorities before.
+// priority makes the profile run the score plugin that stands for a priority, besides the plugins
+// of earlier priorities.
 func (c *conversion) priority(path *field.Path, priority PriorityPolicy, by map[string]PriorityPolicy) {
 	name, weight, argument := path.Child("name"), path.Child("weight"), path.Child("argument", "requestedToCapacityRatioArguments")
 	plugin := config.PluginsOfPriority(priority.Name)[0]

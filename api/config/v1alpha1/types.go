@@ -37,8 +37,8 @@ type MusterConfiguration struct {
 	SchedulerName string `json:"schedulerName"`
 	// AlgorithmSource says which plugins run. Defaults to the provider DefaultProvider.
 	AlgorithmSource AlgorithmSource `json:"algorithmSource"`
-	// HardPodAffinitySymmetricWeight is what a topology domain scores for each pod in it
-	// whose required affinity matches the pod at hand, 0 to 100. Defaults to 1.
+	// HardPodAffinitySymmetricWeight is the score, 0 to 100, that a topology domain gets for each
+	// pod in it whose required affinity matches the pod at hand. Defaults to 1.
 	HardPodAffinitySymmetricWeight *int32 `json:"hardPodAffinitySymmetricWeight"`
 	// Plugins change the plugins of the provider. Not together with a policy.
 	Plugins config.Plugins `json:"plugins"`

@@ -4,9 +4,8 @@ import "muster.dev/muster/api/config"
 
 // Policy lists what runs by its names of the time before plugins.
 type Policy struct {
-	// Predicates decide which nodes a pod fits. Without the field the default ones run;
-	// of an empty list only those that always do: CheckNodeUnschedulable and
-	// PodToleratesNodeTaints.
+	// Predicates decide which nodes a pod fits. Without the field the default predicates run; with
+	// an empty list only CheckNodeUnschedulable and PodToleratesNodeTaints, which always run.
 	Predicates []PredicatePolicy `json:"predicates"`
 	// Priorities rank nodes. Without the field the default ones run; of an empty list none.
 	Priorities []PriorityPolicy `json:"priorities"`
@@ -30,7 +29,7 @@ type PredicatePolicy struct {
 	Argument *PredicateArgument `json:"argument"`
 }
 
-// PredicateArgument is what a predicate is made of, one of the two.
+// PredicateArgument configures a predicate, by one of its two fields.
 type PredicateArgument struct {
 	// ServiceAffinity keeps the pods of a service on nodes that are labelled alike.
 	ServiceAffinity *ServiceAffinity `json:"serviceAffinity"`
@@ -64,7 +63,7 @@ type PriorityPolicy struct {
 	Argument *PriorityArgument `json:"argument"`
 }
 
-// PriorityArgument is what a priority is made of.
+// PriorityArgument configures a priority.
 type PriorityArgument struct {
 	// RequestedToCapacityRatioArguments score nodes by how much of them is requested.
 	RequestedToCapacityRatioArguments *RequestedToCapacityRatioArguments `json:"requestedToCapacityRatioArguments"`

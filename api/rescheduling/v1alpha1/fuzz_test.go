@@ -43,7 +43,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, err := Decode(again); err != nil {
-			t.Errorf("written anew it is refused: %v", err)
+			t.Errorf("written again it is refused: %v", err)
 		}
 	})
 }

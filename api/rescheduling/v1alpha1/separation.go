@@ -23,7 +23,7 @@ const (
 // longestWhy is how long the words may be, in bytes.
 const longestWhy = 256
 
-// Separation is what a pod is to be separated from: another pod or a node.
+// Separation names the pod or the node that a pod is to be separated from.
 //
 // +kubebuilder:object:generate=false
 type Separation struct {
@@ -68,7 +68,7 @@ func ParsePod(text string, path *field.Path) (types.NamespacedName, field.ErrorL
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-// brief is a text as errors repeat it: whoever may annotate a pod writes it, as long as they like.
+// brief shortens a text for errors: anybody who may annotate a pod can write a text of any length.
 func brief(text string) string {
 	const shown = 64
 	if len(text) <= shown {
@@ -77,8 +77,8 @@ func brief(text string) string {
 	return text[:shown] + "…"
 }
 
-// SeparationOf is what a pod of those annotations is to be separated from. It says false when
-// it has none. The error names the annotation and its value.
+// SeparationOf reads the separation that a pod's annotations ask for. It says false when it has
+// none. The error names the annotation and its value.
 func SeparationOf(annotations map[string]string) (s Separation, asked bool, err error) {
 	from, asked := annotations[AnnotationSeparateFrom]
 	if !asked {

@@ -41,8 +41,8 @@ func (p *ReschedulingPlan) Runs() bool {
 	return p.Status.Phase == Approved || p.Status.Phase == Executing
 }
 
-// Reserves says that the plan runs and has not expired, by the clock of the rescheduler: whoever is there
-// to write that down, its room is kept for no longer.
+// Reserves reports whether the plan runs and has not expired, by the clock of the rescheduler. Its room
+// is kept no longer, even when nobody writes down that the plan expired.
 func (p *ReschedulingPlan) Reserves(now time.Time) bool { return p.Runs() && now.Before(p.Expires()) }
 
 // IsReserved says that the extender has answered for that room: it was there, and is kept.

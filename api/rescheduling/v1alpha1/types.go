@@ -52,7 +52,7 @@ type ReschedulingPlan struct {
 	Status ReschedulingPlanStatus `json:"status,omitempty"`
 }
 
-// Policy is what a plan is for.
+// Policy names the purpose of a plan.
 //
 // +kubebuilder:validation:Enum=MakeRoom;Coalesce;FreeDomains;Relieve;Balance;Respread;Separate;Repair
 type Policy string
@@ -86,7 +86,7 @@ const (
 	Auto    Mode = "Auto"    // at once
 )
 
-// ReschedulingPlanSpec is what is to be done.
+// ReschedulingPlanSpec lists the moves of a plan.
 type ReschedulingPlanSpec struct {
 	// What the plan is for.
 	Policy Policy `json:"policy"`
@@ -138,7 +138,7 @@ type Beneficiary struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Controller is what makes a pod anew that is evicted.
+// Controller replaces the pod once it is evicted.
 type Controller struct {
 	// Its kind, such as ReplicaSet.
 	Kind string `json:"kind"`
@@ -154,12 +154,12 @@ type Step struct {
 	Pod PodReference `json:"pod"`
 	// What replaces it.
 	Controller Controller `json:"controller"`
-	// The gang that moves as a whole, of which the pod is one.
+	// The pod's gang, which moves as a whole.
 	//
 	// +optional
 	Gang string `json:"gang,omitempty"`
-	// The pod as it will be placed anew, as far as a scheduler reads it: by this the replacement
-	// is known, as its name is a new one, and this is what room is kept for.
+	// The future pod, as far as a scheduler reads it. The replacement has a new name and is
+	// recognized by this, and room is kept for it.
 	//
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -194,7 +194,7 @@ const (
 	Expired   Phase = "Expired"
 )
 
-// ReschedulingPlanStatus is what has been done.
+// ReschedulingPlanStatus tells how far a plan has come.
 type ReschedulingPlanStatus struct {
 	// How far the plan is.
 	//
@@ -249,7 +249,7 @@ const (
 	ConditionFinished = "Finished"
 )
 
-// Reasons for which [ConditionReserved] is false for good: the room is kept no more.
+// These reasons make [ConditionReserved] false for good: the room is kept no more.
 const (
 	// ReasonReplacementDiffers is that what replaces a pod is of another kind, and the room does not do for it. It may go
 	// anywhere.

@@ -113,8 +113,8 @@ const (
 	AnnotationKoordinatorWaitingTime = "gang.scheduling.koordinator.sh/waiting-time"
 	// AnnotationKoordinatorMode is AnnotationGangMode.
 	AnnotationKoordinatorMode = "gang.scheduling.koordinator.sh/mode"
-	// AnnotationKoordinatorMatchPolicy is AnnotationMatchPolicy, but for [MatchWaitingAndBound], which is called
-	// "waiting-and-running" there.
+	// AnnotationKoordinatorMatchPolicy is Koordinator's AnnotationMatchPolicy. It calls [MatchWaitingAndBound]
+	// "waiting-and-running".
 	AnnotationKoordinatorMatchPolicy = "gang.scheduling.koordinator.sh/match-policy"
 	// AnnotationKoordinatorGroups is AnnotationGroups.
 	AnnotationKoordinatorGroups = "gang.scheduling.koordinator.sh/groups"

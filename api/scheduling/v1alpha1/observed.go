@@ -9,9 +9,9 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 type Observed struct {
 	// Unstructured is the object itself.
 	*unstructured.Unstructured
-	// PodGroup is what [Decode] makes of it, nil when that is an error.
+	// PodGroup is the group as [Decode] reads it, nil when that is an error.
 	PodGroup *PodGroup
-	// Policy is what [DecodePolicy] makes of its annotations.
+	// Policy is the policy that [DecodePolicy] reads from its annotations.
 	Policy Policy
 	// Err is the error of either, nil for a PodGroup that is valid.
 	Err error

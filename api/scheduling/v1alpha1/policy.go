@@ -40,7 +40,7 @@ const (
 	GangNonStrict GangMode = "NonStrict"
 )
 
-// Policy is what the annotations of a group say about it.
+// Policy says how a group starts, by its annotations.
 type Policy struct {
 	MatchPolicy MatchPolicy
 	GangMode    GangMode
@@ -113,7 +113,7 @@ func matchPolicy(errs *field.ErrorList, annotations map[string]string) MatchPoli
 	return policy
 }
 
-// waitingAndRunning is what Koordinator calls MatchWaitingAndBound.
+// waitingAndRunning is Koordinator's name for MatchWaitingAndBound.
 const waitingAndRunning MatchPolicy = "waiting-and-running"
 
 // saidBy is which of two annotations counts: muster's own, unless only the other one is there.

@@ -26,7 +26,7 @@ func TestDecodePolicy(t *testing.T) {
 			want:        Policy{MatchPolicy: MatchOnceSatisfied, GangMode: GangNonStrict, Groups: []types.NamespacedName{ps}},
 		},
 		{
-			name:        "only those that wait count",
+			name:        "only waiting members count",
 			annotations: map[string]string{AnnotationMatchPolicy: "only-waiting"},
 			want:        Policy{MatchPolicy: MatchOnlyWaiting, GangMode: GangStrict},
 		},

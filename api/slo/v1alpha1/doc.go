@@ -1,10 +1,9 @@
 // Package v1alpha1 is the API of what nodes and their pods use: the kind NodeMetric of
 // the API group slo.koordinator.sh, one object for each node and of its name.
 //
-// The spec says how usage is to be collected, and is written by a controller: Koordinator's
-// or muster's. The status is what was collected, and is written by an agent: Koordinator's
-// koordlet or, from another source of figures, muster. A NodeMetric that nobody reports
-// for has no updateTime.
+// A controller, Koordinator's or muster's, writes the spec, which says how to collect usage. An
+// agent writes the status, which holds the collected usage: Koordinator's koordlet or, from another
+// source of figures, muster. A NodeMetric that nobody reports for has no updateTime.
 //
 //	metric, err := v1alpha1.Decode(object)
 //	if err != nil {

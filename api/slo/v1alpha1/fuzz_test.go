@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/api/bounded/boundedtest"
 )
 
-// FuzzDecode reads NodeMetrics as the watch shows them: whoever may write them may write anything.
+// FuzzDecode reads NodeMetrics as the watch shows them: their authors may write anything.
 func FuzzDecode(f *testing.F) {
 	for _, text := range boundedtest.Texts() {
 		f.Add([]byte(text))

@@ -19,7 +19,7 @@ func NodeMetrics() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: Version, Resource: Resource}
 }
 
-// NodeMetric is what the node of its name uses.
+// NodeMetric holds the usage of the node of its name.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nm
@@ -75,7 +75,7 @@ type AggregatePolicy struct {
 	Durations []metav1.Duration `json:"durations,omitempty"`
 }
 
-// NodeMetricStatus is what a node and its pods use.
+// NodeMetricStatus holds the usage of a node and its pods.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type NodeMetricStatus struct {
@@ -93,7 +93,7 @@ type NodeMetricStatus struct {
 	PodsMetric []PodMetricInfo `json:"podsMetric,omitempty"`
 }
 
-// NodeMetricInfo is what a node uses.
+// NodeMetricInfo holds the usage of a node.
 type NodeMetricInfo struct {
 	// What the whole node uses, pods included.
 	//
@@ -143,7 +143,7 @@ type ResourceMap struct {
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 }
 
-// PodMetricInfo is what a pod uses.
+// PodMetricInfo holds the usage of a pod.
 //
 // +kubebuilder:pruning:PreserveUnknownFields
 type PodMetricInfo struct {

@@ -235,7 +235,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{- /* What the pods of Deployments have in common, but for their containers. */}}
+{{- /* What the pods of Deployments share, besides their containers. */}}
 {{- define "muster.podSpec" -}}
 {{- include "muster.podSpec.where" . }}
 {{- with include "muster.priorityClassName" . }}

@@ -7,7 +7,7 @@ app.kubernetes.io/name: muster
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* Of the rescheduler's own pods, those of mode external. */}}
+{{- /* The rescheduler's own pods of mode external. */}}
 {{- define "muster.selectorLabels.rescheduler" -}}
 app.kubernetes.io/name: muster-rescheduler
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -45,8 +45,8 @@ const (
 	Before Contender = "before"
 	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
 	Gates Contender = "gates"
-	// Ahead has muster beside it, of which it knows nothing: members of gangs are gated, and let go by muster when
-	// they have places.
+	// Ahead has muster beside it, without knowing: members of gangs are gated, and let go by muster when they have
+	// places.
 	Ahead Contender = "ahead"
 	// AheadPin is Ahead with single pods pinned to their nodes in the write that lets them go, and not nominated before.
 	AheadPin Contender = "ahead_pin"
@@ -88,8 +88,8 @@ func (p Programs) WithProfile(fields map[string]any) Programs {
 	return p
 }
 
-// WithMinBacklog returns the programs with a muster that nominates from so many pods on, whatever that saves; by its
-// defaults for 0.
+// WithMinBacklog returns the programs with a muster that nominates from a number of pods on, whatever that saves; by
+// its defaults for 0.
 func (p Programs) WithMinBacklog(pods int) Programs {
 	p.minBacklog = pods
 	return p

@@ -39,7 +39,7 @@ func Contenders() []Contender {
 	}
 }
 
-// Comparison is what became of several workloads by contender and burst.
+// Comparison is the outcome of several workloads by contender and burst.
 type Comparison struct {
 	contenders []Contender
 	bursts     []int
@@ -96,7 +96,7 @@ func Compare(ctx context.Context, contenders []Contender, plans []Plan, traces T
 	return c, nil
 }
 
-// of is what became of a contender over all bursts.
+// of returns the outcome of a contender over all bursts.
 func (c *Comparison) of(name string) *Result {
 	all := &Result{}
 	for _, burst := range c.bursts {

@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// short is a plan of which a run takes a moment.
+// short returns a plan that runs within a moment.
 func short() Plan {
 	return Plan{Nodes: 12, Cores: 32, Length: 80 * time.Minute, Burst: 30, PerMinute: 6, MeanRun: time.Hour}
 }

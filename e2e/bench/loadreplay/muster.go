@@ -26,7 +26,7 @@ import (
 	"muster.dev/muster/server"
 )
 
-// musterConfig has LoadAware as the only score, with its defaults but for memory, which the
+// musterConfig has LoadAware as the only score, with its defaults except for memory, which the
 // traces say nothing of.
 const musterConfig = `
 apiVersion: ` + v1alpha2.APIVersion + `

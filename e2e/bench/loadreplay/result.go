@@ -6,7 +6,7 @@ import "math"
 // usageThresholds for CPU.
 const threshold = 65
 
-// Result is what became of a run, or of several together.
+// Result is the outcome of a run, or of several together.
 type Result struct {
 	// Overload is how many node-minutes were spent above the threshold.
 	Overload int

@@ -86,7 +86,7 @@ func (f *formula) Ended(pod *Pod) {
 // Reported implements Rule.
 func (f *formula) Reported(node int, r Report) { f.last[node] = r }
 
-// left is what is left of a node of which so much is used, 0 to 100.
+// left returns the unused part of a node, 0 to 100.
 func (b *books) left(used int64) int64 { return max(0, (b.cores-used)*100/b.cores) }
 
 // LeastAllocated goes by what pods ask for.
@@ -132,10 +132,10 @@ func TargetLoadPacking(w *Workload, q *queue) (Rule, error) {
 	}}, nil
 }
 
-// estimate is what a pod counts for in the reference: 85 % of its limit.
+// estimate returns the amount that a pod counts for in the reference: 85 % of its limit.
 func estimate(pod *Pod) int64 { return (85*max(pod.Request, pod.Limit) + 50) / 100 }
 
-// estimated is what a node will use with one more pod, by the reference.
+// estimated returns the future usage of a node with one more pod, by the reference.
 func (b *books) estimated(pod *Pod, node int) int64 {
 	last := &b.last[node]
 	sum := last.Used + estimate(pod)

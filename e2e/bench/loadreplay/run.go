@@ -24,8 +24,8 @@ const (
 // epoch is when runs start.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Rule is what places pods. It is told of everything that the scheduler it stands for would
-// know, and belongs to one run.
+// Rule places pods. It is told of everything that the scheduler it stands for would know, and
+// belongs to one run.
 type Rule interface {
 	// Created is told of a pod that arrives.
 	Created(pod *Pod)
@@ -44,7 +44,7 @@ type Rule interface {
 	Reported(node int, r Report)
 }
 
-// Report is what a node says of itself.
+// Report is a node's report of its usage.
 type Report struct {
 	// At is when, in whole seconds, as the API has it.
 	At time.Time

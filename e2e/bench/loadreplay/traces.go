@@ -41,9 +41,9 @@ func ReadTraces(r io.Reader) (Traces, error) {
 	return traces, nil
 }
 
-// GenerateTraces makes traces whose statistics are like those of PlanetLab on 2011-03-03, where
-// the mean of machines is 12 % and a tenth of them uses more than 34 %, and a machine strays from
-// its own mean by some twice the root of that, hardly correlated from one figure to the next.
+// GenerateTraces makes traces with statistics like PlanetLab's on 2011-03-03: the mean of machines
+// is 12 %, a tenth of them uses more than 34 %, and a machine strays from its own mean by some
+// twice the root of that, hardly correlated from one figure to the next.
 func GenerateTraces(count int, r *rand.Rand) Traces {
 	const (
 		median, spread = 7.0, 1.1 // of the means of machines, which are lognormal

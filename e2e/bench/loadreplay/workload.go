@@ -16,7 +16,7 @@ type Pod struct {
 	offset         int
 }
 
-// usage is what the pod uses after it has run for so long, in thousandths of a CPU.
+// usage returns the pod's usage at an age, in thousandths of a CPU.
 func (p *Pod) usage(ran time.Duration) int64 {
 	if ran < 0 || ran >= p.Runs {
 		return 0
@@ -35,7 +35,7 @@ func (p *Pod) averageUsage(ran, over time.Duration) int64 {
 	return sum / parts
 }
 
-// Workload is what a run is about. Everything in it follows from the seed.
+// Workload is the input of a run. Everything in it follows from the seed.
 type Workload struct {
 	Seed   uint64
 	Length time.Duration
@@ -66,8 +66,8 @@ func NewPlan(burst int) Plan {
 	return Plan{Nodes: 40, Cores: 32, Length: 4 * time.Hour, Burst: burst, PerMinute: 16, MeanRun: time.Hour}
 }
 
-// settling is for how long no more pods arrive in the end, so that those that are pending then
-// do not only wait for the next report.
+// settling is the time without new pods in the end, so that pending pods then do not only wait for
+// the next report.
 const settling = 10 * time.Minute
 
 // Workload draws one. Limits and requests of pods are drawn apart: what pods ask for says little

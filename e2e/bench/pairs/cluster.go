@@ -15,7 +15,7 @@ import (
 const (
 	nodes = 4
 	poll  = 20 * time.Millisecond
-	// patience is a limit for what takes seconds on an idle machine, but for elections by their own times.
+	// patience is a limit for what takes seconds on an idle machine, apart from elections by their own times.
 	patience = 5 * time.Minute
 )
 

@@ -90,7 +90,7 @@ func (p *Pairs) Bystanders() int { return p.witness.bystanders }
 // Planned is the same of the others.
 func (p *Pairs) Planned() int { return p.witness.planned }
 
-// Event is what happens to a pair.
+// Event happens to a pair.
 type Event string
 
 // The events.

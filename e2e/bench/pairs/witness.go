@@ -26,7 +26,7 @@ type witness struct {
 	bystanders int
 }
 
-// sight is what was last seen of a muster.
+// sight is the last sight of a muster.
 type sight struct {
 	holder  bool // its kube-scheduler had the Lease
 	planned int  // pods, since the process started

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Measure is what a benchmark's main does: it says how busy the machine is, measures until that is done or somebody
-// interrupts it, and ends the program with what went wrong.
+// Measure serves as the main function of a benchmark: it says how busy the machine is, measures until that is done
+// or somebody interrupts it, and ends the program with the error.
 func Measure(name string, measure func(context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

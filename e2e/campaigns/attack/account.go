@@ -14,7 +14,7 @@ import (
 )
 
 // patch writes to a pod of others, or to a node, given as resource/name, with a subresource behind it if
-// that is what is written.
+// the write is to one.
 func patch(about, object, change string) write {
 	return write{about, func(ctx context.Context, u *user) error {
 		parts := strings.Split(object, "/")
@@ -44,7 +44,7 @@ func remove(pod string, o metav1.DeleteOptions) func(context.Context, *user) err
 	}
 }
 
-// accountAttacks returns the attacks by whoever has the credentials of muster.
+// accountAttacks returns the attacks by somebody who has the credentials of muster.
 func accountAttacks() (attacks []Attack) {
 	for _, a := range []struct {
 		name, tries string
@@ -139,7 +139,7 @@ func patchGroup(change string) func(context.Context, *user) error {
 	}
 }
 
-// loot is what there is to attack for who has taken over muster's account.
+// loot lists the targets for an attacker who has taken over muster's account.
 func (g *ground) loot(ctx context.Context) error {
 	slowly := func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) }
 	_, err := g.stage(
@@ -178,7 +178,7 @@ type write struct {
 	do    func(context.Context, *user) error
 }
 
-// refusals is what the API server said of writes.
+// refusals are the API server's answers to writes.
 type refusals struct {
 	let     []string // done
 	refused int
@@ -191,7 +191,7 @@ func (r refusals) judge() verdict {
 	return held("all %d writes are refused", r.refused)
 }
 
-// try makes writes, all of which should be refused: by its rights, by a policy or as they make no sense.
+// try makes writes that all should be refused: by its rights, by a policy or as they make no sense.
 func (u *user) try(ctx context.Context, writes []write) (r refusals, err error) {
 	for _, w := range writes {
 		switch err := w.do(ctx, u); {

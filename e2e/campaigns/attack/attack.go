@@ -1,6 +1,6 @@
-// Package attack tries out, on a real control plane, what somebody hostile could try: whoever reaches
-// the ports of muster, a tenant who may create pods, who has taken over muster's own account, and a
-// page in a browser. kube-scheduler and muster serve others meanwhile.
+// Package attack tries out, on a real control plane, what attackers could try: anybody who reaches
+// the ports of muster, a tenant who may create pods, a thief of muster's own account, and a page in a
+// browser. kube-scheduler and muster serve others meanwhile.
 //
 // An [Attack] tries something and collects an outcome; its check says of the outcome alone whether the
 // attack succeeded. Each attack names outcomes that are successes, so that a check that lets
@@ -35,7 +35,7 @@ type Attack struct {
 	// Name is short, of words with hyphens.
 	Name string
 	By   Attacker
-	// Tries is what it tries, as the end of a sentence: "to have …".
+	// Tries says what it tries, as the end of a sentence: "to have …".
 	Tries string
 
 	attempt func(context.Context, *ground) (verdict, error)
@@ -43,7 +43,7 @@ type Attack struct {
 	successes func() []verdict
 }
 
-// verdict is what a check says of an outcome.
+// verdict is the judgement of a check on an outcome.
 type verdict struct {
 	succeeded bool
 	why       string
@@ -121,10 +121,10 @@ func All() []Attack {
 // patience is how long one attack may take, which takes seconds on an idle machine.
 const patience = 5 * time.Minute
 
-// Report is what came of attacks.
+// Report is the outcome of attacks.
 type Report struct {
 	Tried int
-	// Succeeded are the names of those that did.
+	// Succeeded are the names of the attacks that did.
 	Succeeded []string
 }
 

@@ -13,7 +13,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 )
 
-// binding is what came of requests to bind pods, of which so many may be bound.
+// binding is the outcome of requests to bind pods, with the number that may be bound.
 type binding struct {
 	may   int
 	bound []string
@@ -25,13 +25,13 @@ type binding struct {
 func (b binding) judge() verdict {
 	switch {
 	case len(b.bound) > b.may:
-		return succeeded("%v are bound, of which %d may be", b.bound, b.may)
+		return succeeded("%v are bound, and %d may be", b.bound, b.may)
 	case b.well > b.may:
 		return succeeded("%d of %d requests were answered as if the pod were bound", b.well, b.asked)
 	case len(b.told) > 0:
 		return succeeded("it was told: %s", b.told[0])
 	}
-	return held("%d requests bound %d pods, as many as may be", b.asked, len(b.bound))
+	return held("%d requests bound %d pods, no more than may be", b.asked, len(b.bound))
 }
 
 func wrongBindings() []binding {
@@ -56,7 +56,7 @@ func (b *binding) note(got answer, secrets ...types.UID) error {
 	return nil
 }
 
-// bindAttack is one that asks to bind pods, none of which may be bound.
+// bindAttack asks to bind pods that may not be bound.
 func bindAttack(name, tries string, do func(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error)) Attack {
 	return bindAttackThatMay(0, name, tries, do)
 }
@@ -135,7 +135,7 @@ func bindAttacks() []Attack {
 			},
 		),
 		bindAttack(
-			"bind-a-namesake", "to bind a pod that was created anew by what was offered for the one of its name before, and to learn its UID",
+			"bind-a-namesake", "to bind a pod that was created again by what was offered for the one of its name before, and to learn its UID",
 			bindNamesakes,
 		),
 	}
@@ -217,7 +217,8 @@ func bindTwice(ctx context.Context, g *ground, b *binding) ([]*corev1.Pod, error
 	return both, nil
 }
 
-// bindNamesakes replays calls about pods that are created anew. Of some, muster hears as late as of the calls.
+// bindNamesakes replays calls about pods that are created again. For some of them, muster hears of the pods no earlier
+// than of the calls.
 func bindNamesakes(ctx context.Context, g *ground, b *binding) (namesakes []*corev1.Pod, err error) {
 	const rounds = 12
 	if _, err := g.stage(ctx, newNodes("wide", 1, "40")); err != nil {
@@ -246,7 +247,7 @@ func bindNamesakes(ctx context.Context, g *ground, b *binding) (namesakes []*cor
 	return namesakes, nil
 }
 
-// replay creates a pod anew and asks to bind it as the one before, while muster sees neither if it is late.
+// replay creates a pod again and asks to bind it as the one before, while muster sees neither if it is late.
 func (g *ground) replay(ctx context.Context, pod *corev1.Pod, late bool) (namesake *corev1.Pod, answers []answer, err error) {
 	resume := func() error { return nil }
 	if late {

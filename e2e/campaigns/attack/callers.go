@@ -23,7 +23,7 @@ import (
 	"muster.dev/muster/e2e/muster"
 )
 
-// answer is what came of a request: no status if there was no answer.
+// answer is the outcome of a request: no status if there was no answer.
 type answer struct {
 	status int
 	text   string // or why there is none
@@ -158,7 +158,7 @@ func bodyAttacks() []Attack {
 				}
 				list := `": [` + strings.TrimSuffix(strings.Repeat("{},", 19_999), ",") + `]`
 				everywhere(
-					bodies, "as many as may be", fmt.Sprintf(podOf, `{"containers`+list+`, "initContainers`+list+`, "ephemeralContainers`+list+`}`),
+					bodies, "up to the bounds", fmt.Sprintf(podOf, `{"containers`+list+`, "initContainers`+list+`, "ephemeralContainers`+list+`}`),
 				)
 				return g.drop(ctx, 4, bodies)
 			},
@@ -193,7 +193,7 @@ func bodyAttacks() []Attack {
 				strings.TrimSuffix(strings.Repeat("*b,", 900), ",") + "]\nd: [" + strings.TrimSuffix(strings.Repeat("*c,", 900), ",") + "]\n"
 			return g.drop(ctx, 2, bodies)
 		}),
-		bodyAttack("slow-bodies", "to fill muster's memory with a hundred bodies of 67 MB of which one byte arrives", slowBodies),
+		bodyAttack("slow-bodies", "to fill muster's memory with a hundred bodies of 67 MB when one byte of each arrives", slowBodies),
 	}
 }
 
@@ -241,7 +241,7 @@ func trickle(ctx context.Context, address string) error {
 	return err
 }
 
-// strain is what an attack costs muster, and those who call it meanwhile.
+// strain is the cost of an attack for muster, and for its callers meanwhile.
 type strain struct {
 	answers []answer // to the attacker
 	calls   int      // of others
@@ -353,7 +353,7 @@ func (g *ground) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", g.muster.Pid()), []byte("5"), 0o200)
 }
 
-// memory is a line of /proc/PID/status of muster in bytes: VmRSS is what it has in memory, VmHWM the
+// memory reads a line of /proc/PID/status of muster in bytes: VmRSS is its present memory, VmHWM the
 // most that it had.
 func (g *ground) memory(line string) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.muster.Pid()))

@@ -37,7 +37,7 @@ const (
 	othersNamespace = "others"
 )
 
-// byHand is a scheduler that does not exist: its pods wait for whoever calls muster. muster has a
+// byHand is a scheduler that does not exist: its pods wait for a caller of muster. muster has a
 // profile for it.
 const byHand = "by-hand"
 

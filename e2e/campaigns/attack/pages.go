@@ -127,7 +127,7 @@ func (g *ground) browse(ctx context.Context, below string, requests unwelcome, r
 	return r, err
 }
 
-// entry is what came of calls with certificates, by whose they are: nothing if there was no answer.
+// entry is the outcome of calls with certificates, by the certificate's owner: nothing if there was no answer.
 type entry struct {
 	answers map[string]answer
 	welcome answer // to kube-scheduler
@@ -212,7 +212,7 @@ func (g *ground) certificateOf(name string) (pair tls.Certificate, err error) {
 // endless are quantities that take for ever, or long, to parse.
 var endless = []string{"1e-2147483648", "1e-30000000", "1e30000000", strings.Repeat("9", 1<<20)}
 
-// bombs is what came of requests that would take muster's time or memory.
+// bombs is the outcome of requests that would take muster's time or memory.
 type bombs struct {
 	strain
 	accepted []string // that were answered as if they were good
@@ -287,7 +287,7 @@ const (
 	requestsOf = `{"containers": [{"name": "main", "resources": {%q: {%q: %q}}}]}`
 )
 
-// everywhere is a pod as it is sent to whoever reads one, by where that is; of is what it is about.
+// everywhere adds a pod to bodies as it is sent to each of its readers; of says what the pod is about.
 func everywhere(bodies map[string]string, of, pod string) {
 	for path, form := range map[string]string{
 		"/filter": filterOf, "/prioritize": filterOf, "/preempt": preemptOf, "/debug/explain": "%s", "/webhook/gates": reviewOf,

@@ -193,7 +193,7 @@ func gatedPods() Attack {
 	}.attack()
 }
 
-// hoard is what gangs that never start keep from others.
+// hoard is the room that gangs which never start keep from others.
 type hoard struct {
 	delay
 	most int // gangs that held room at a time
@@ -206,7 +206,7 @@ func (h hoard) judge() verdict {
 	return first(h.delay.judge(), held("%d gangs held room; %s", h.most, h.delay.judge().why))
 }
 
-// hoardAttack is one by so many gangs of two members, a node each. Of the nodes others want some.
+// hoardAttack attacks with a number of gangs of two members, a node each. Others want some of the nodes.
 func hoardAttack(name, tries string, gangs, nodes, wanted int, timeout int64) Attack {
 	return plan[hoard]{
 		name:      name,
@@ -303,7 +303,7 @@ func hoards() []Attack {
 	return []Attack{
 		hoardAttack("gang-that-never-starts", "to keep nodes idle for 63 years by a gang that can never be bound whole", 1, 2, 2, 2_000_000_000),
 		hoardAttack(
-			"many-gangs-that-never-start", "to keep all nodes idle by as many gangs as there is room for", 4, 8, 8-2*maxHolding,
+			"many-gangs-that-never-start", "to keep all nodes idle by filling them with gangs", 4, 8, 8-2*maxHolding,
 			int64(maxScheduleTimeout.Seconds()),
 		),
 	}

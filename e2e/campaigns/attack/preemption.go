@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// eviction is what became of running pods, and of the plans of muster, after somebody asked for room.
+// eviction is the fate of running pods, and of the plans of muster, after somebody asked for room.
 type eviction struct {
 	evicted []string // pods that ran
 	told    []string // UIDs of theirs that were told
@@ -103,7 +103,7 @@ func forgedPriority() plan[eviction] {
 	}
 }
 
-// evictionOf is what has become of pods after calls that were answered.
+// evictionOf returns the fate of pods after calls that were answered.
 func (g *ground) evictionOf(ctx context.Context, answers []answer, pods ...*corev1.Pod) (e eviction, err error) {
 	for _, got := range answers {
 		if got.status == 0 {
@@ -134,7 +134,7 @@ func (g *ground) evictionOf(ctx context.Context, answers []answer, pods ...*core
 	return e, err
 }
 
-// memory is what is live in muster, in bytes, before an attack and when all of it is gone.
+// memory is the live memory of muster, in bytes, before an attack and when all of it is gone.
 type memory struct{ before, after int64 }
 
 // kept is how much may stay: noise, far below what the attacks send.
@@ -150,7 +150,7 @@ func (m memory) judge() verdict {
 // live is how much memory of muster's heap is in use once what nobody uses is collected: the least that is
 // seen while it is kept busy.
 func (g *ground) live(ctx context.Context, enough int64) (least int64, err error) {
-	const rounds = 200 // each of which leaves some garbage to collect
+	const rounds = 200 // each leaves some garbage to collect
 	garbage := `{"metadata": {"name": "garbage"}, "spec": {"containers": [` + strings.TrimSuffix(
 		strings.Repeat(`{"name": "c"},`, 2000), ",",
 	) + `]}}`

@@ -115,7 +115,7 @@ func (g *ground) nodeOf(ctx context.Context, pod *corev1.Pod) (node string, gone
 	return now.Spec.NodeName, now.UID != pod.UID || now.DeletionTimestamp != nil, nil
 }
 
-// bound are the names of those of the pods that have a node now.
+// bound returns the names of the pods that have a node now.
 func (g *ground) bound(ctx context.Context, pods ...*corev1.Pod) (names []string, err error) {
 	for _, pod := range pods {
 		node, _, err := g.nodeOf(ctx, pod)
@@ -142,7 +142,7 @@ func (g *ground) awaitBound(ctx context.Context, pods ...*corev1.Pod) (time.Dura
 	return time.Since(began), err == nil
 }
 
-// schedulerConfig is what `muster scheduler-config` prints, without the profile of byHand.
+// schedulerConfig returns the output of `muster scheduler-config`, without the profile of byHand.
 func (g *ground) schedulerConfig(ctx context.Context) (string, error) {
 	printed, err := g.muster.SchedulerConfig(ctx)
 	if err != nil {

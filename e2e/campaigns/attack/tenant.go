@@ -256,7 +256,7 @@ func foreignGroup() Attack {
 	)
 }
 
-// forgedRecord is what muster writes on a PodGroup once it has let members go.
+// forgedRecord imitates what muster writes on a PodGroup once it has let members go.
 const forgedRecord = `{"members": 1000000000, "minMember": 2, "time": "2099-01-01T00:00:00Z", "epoch": {"lease": "2099-01-01T00:00:00Z", ` +
 	`"transitions": 2147483647}}`
 

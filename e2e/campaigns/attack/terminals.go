@@ -19,7 +19,7 @@ import (
 // raw would clear a terminal, forge a line and run in a page.
 const raw = "\x1b[2J\u009b31m\r\nFORGED line\n<script>alert('forged')<script>"
 
-// shown is what people see, by where.
+// shown holds what people see, by place.
 type shown map[string]string
 
 func (s shown) judge() verdict {

@@ -129,7 +129,7 @@ func (g *ground) admitAccount(ctx context.Context) (err error) {
 	return g.awaitPolicy(ctx)
 }
 
-// renderRoles is what the chart has of rights, rendered by Helm.
+// renderRoles returns the rights in the chart, rendered by Helm.
 func (g *ground) renderRoles(ctx context.Context) ([]byte, error) {
 	helm, err := binaries.EnsureExtra(ctx, binaries.Helm, g.progress)
 	if err != nil {

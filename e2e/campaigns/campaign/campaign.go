@@ -87,7 +87,7 @@ const (
 	fewest   = 10
 )
 
-// Environment variables that shape the campaign, beside those of all.
+// Environment variables that shape the campaign, beside the variables of all campaigns.
 const (
 	lengthEnv = "CAMPAIGN_LENGTH"
 	nodesEnv  = "CAMPAIGN_NODES"

@@ -89,7 +89,7 @@ func (o *orphans) check(now time.Time, planned map[string]bool) {
 	}
 }
 
-// excuse begins to count anew, as nobody could tell for a time what muster has plans for.
+// excuse restarts counting, as nobody could tell for a time what muster has plans for.
 func (o *orphans) excuse() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,7 +19,7 @@ const secondScheduler = "second-scheduler"
 // Priority classes above the default of 0.
 const raised, urgent = "raised", "urgent"
 
-// owner is what pods are alike by: their template, and their controller if they have one.
+// owner makes pods alike: their template, and their controller if they have one.
 type owner struct {
 	name      string
 	scheduler string
@@ -154,7 +154,7 @@ func drawNode(r *rand.Rand, number int) *corev1.Node {
 	}
 }
 
-// size is what pods ask for or nodes offer, in what runs out first.
+// size is the request of a pod or the capacity of a node, in the resource that runs out first.
 type size struct{ milliCPU, pods int64 }
 
 func offered(n *corev1.Node) size {

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/e2e/history"
 )
 
-// record is what the API server told of a run. Its methods are safe for concurrent use.
+// record holds what the API server told of a run. Its methods are safe for concurrent use.
 type record struct {
 	*history.Bindings
 
@@ -23,7 +23,7 @@ type record struct {
 // lifetime is when a pod was on a node first, and when it had finished or gone; zero for never.
 type lifetime struct{ bound, over time.Time }
 
-// past is what became of a pod. Times are those at which this process heard of it.
+// past is the fate of a pod. Times are when this process heard of it.
 type past struct {
 	bound         time.Time
 	unschedulable bool // the scheduler found no place for it, once

@@ -47,7 +47,7 @@ func boundAt(version, name string) *corev1.Pod {
 	}
 }
 
-// moment is what is seen at a time: an event, or what muster has plans for.
+// moment is an observation at a time: an event, or the pods that muster has plans for.
 type moment struct {
 	at      time.Duration
 	event   *watch.Event

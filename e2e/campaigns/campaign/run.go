@@ -196,7 +196,7 @@ func (r *run) fitting(ctx context.Context) (stranded []string, err error) {
 	return stranded, nil
 }
 
-// judge makes the outcome of a run that is over, of which something has been found in logs.
+// judge makes the outcome of a finished run with findings in logs.
 func (r *run) judge(logged []faultcampaign.Finding) (*faultcampaign.Outcome, error) {
 	audit, err := r.record.Audit()
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// script is what is done to the cluster of a run, whatever comes of it.
+// script is done to the cluster of a run, whatever comes of it.
 type script struct {
 	nodes  []*corev1.Node    // that are there before
 	events []event           // in the order of time
 	pods   map[string]origin // by name
 }
 
-// origin is what a script says of a pod that may matter for how long it waits.
+// origin tells of a pod, from a script, what may matter for how long it waits.
 type origin struct {
 	season    season // in which it comes
 	scheduler string
@@ -248,8 +248,8 @@ func (w *writer) returnNode(n *corev1.Node) {
 	w.add(event{kind: nodeAdded, node: n})
 }
 
-// burst creates pods of a few owners, and where more is asked for than there is those of
-// as many as it takes.
+// burst creates pods of a few owners. Where more is asked for than there is, it makes enough of
+// them.
 func (w *writer) burst() {
 	for drawn, few := 0, 3+w.rand.IntN(4); drawn < few || w.level() > 1 && w.load.of(w.room) < 0.9*w.level(); drawn++ {
 		o := w.owners[w.rand.IntN(len(w.owners))]

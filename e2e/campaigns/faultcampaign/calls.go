@@ -31,7 +31,7 @@ func APIFaults() []Fault {
 	return []Fault{apiConflict, apiBusy, APIError, apiUnavailable, apiSilent, apiLost, APIDone}
 }
 
-// answers are what the API server says in trouble, for the faults of which it says something.
+// answers returns the API server's words in trouble, for the faults that come with words.
 func answers() map[Fault]relay.Decide {
 	some := schema.GroupResource{Resource: "things"}
 	return map[Fault]relay.Decide{

@@ -15,11 +15,11 @@ import (
 	"muster.dev/muster/e2e/binaries"
 )
 
-// Campaign is what a campaign has of its own.
+// Campaign holds what a campaign has of its own.
 type Campaign struct {
 	// Name begins the names of its figures, and ends the name of its target: faults-Name.
 	Name string
-	// Target is what make is told for it, where that is not faults-Name.
+	// Target is the name for make, where that is not faults-Name.
 	Target string
 	// Counts are the figures that its outcomes have, in the order in which they are told.
 	Counts []string
@@ -73,7 +73,7 @@ func (c Campaign) Main() int {
 	return 0
 }
 
-// target is what make is told for it.
+// target returns the name for make.
 func (c Campaign) target() string { return cmp.Or(c.Target, "faults-"+c.Name) }
 
 // run tells on out how the campaign goes and what came of it. The error says that something was
@@ -104,8 +104,8 @@ func (c Campaign) run(ctx context.Context, o Options, out io.Writer) (err error)
 	return report.Err()
 }
 
-// Perform performs all seeds, those of a lane one after the other, and prints the report. Control
-// planes and logs are in a directory. All processes have one clock: it is Main that has those of muster differ.
+// Perform performs all seeds, the seeds of a lane one after the other, and prints the report. Control planes
+// and logs are in a directory. All processes have one clock: Main makes muster's differ.
 func (c Campaign) Perform(ctx context.Context, o Options, dir string, out io.Writer) (*Report, error) {
 	if o.Muster == "" {
 		var err error
@@ -136,7 +136,7 @@ func (c Campaign) perform(ctx context.Context, o Options, dir string, muster Pro
 const mostAgain = 3
 
 // performAll runs the seeds that it gets until there are no more. A run in which a process could not renew its lease
-// in time tells nothing: it ends then, as it must, and here nobody starts it anew. The seed is run again.
+// in time tells nothing: the process ends then, as it must, and here nobody starts it again. The seed is run again.
 func performAll(ctx context.Context, open func() (Performer, error), seeds <-chan uint64, to *Report) error {
 	on, err := open()
 	if err != nil {

@@ -24,7 +24,7 @@ type Act struct {
 	Do    func(context.Context) error
 }
 
-// Diary is what was done in a run. Its methods are safe for concurrent use.
+// Diary lists the actions of a run. Its methods are safe for concurrent use.
 type Diary struct {
 	mu    sync.Mutex
 	began time.Time

@@ -1,4 +1,4 @@
-// Package faultcampaign is what campaigns of seeded faults against real components have in common.
+// Package faultcampaign has the parts that campaigns of seeded faults against real components share.
 //
 // A [Campaign] performs the script of each seed on one of some lanes, adds up what came of it in a
 // [Report], and tells at once what was found. A [Lane] is a control plane with muster, a stock

@@ -28,7 +28,7 @@ type Episode struct {
 	Beside []func(context.Context) error
 	// Play plays the script, and returns when all is done.
 	Play func(context.Context) error
-	// Unsettled is what has to change yet after that, in words, for at most Limit. Optional.
+	// Unsettled says, in words, what has to change yet after that, for at most Limit. Optional.
 	Unsettled func() []string
 	Limit     time.Duration
 	// Over looks at the cluster before it is cleared. Optional.

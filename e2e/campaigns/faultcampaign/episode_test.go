@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// telling is an episode of which each step is told in order.
+// telling returns an episode that tells each step in order.
 func telling(told *[]string) *Episode {
 	step := func(name string) func(context.Context) error {
 		return func(context.Context) error {

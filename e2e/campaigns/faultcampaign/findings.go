@@ -48,8 +48,8 @@ func (o *Outcome) Find(all []Finding) {
 	}
 }
 
-// Logged are what the scheduler and muster, and those of other logs, have logged since this was last asked that they must
-// not. It is for one goroutine at a time.
+// Logged returns lines that the scheduler, muster and other logs must not have, since it was last asked. It is for one
+// goroutine at a time.
 func (l *Lane) Logged(others ...string) ([]Finding, error) {
 	complaints, panics, err := l.words(others...)
 	return append(Of(Complained, complaints), Of(Panicked, panics)...), err
@@ -88,7 +88,7 @@ func clockTime(t time.Time) string {
 	return t.Local().Format("15:04:05.000000")
 }
 
-// Followed is a source of the objects of a typed client that come from now on, and of what becomes of those that there are.
+// Followed returns a source of the objects of a typed client that come from now on, and of the fate of existing ones.
 func Followed[L metav1.ListInterface](ctx context.Context, objects interface {
 	List(ctx context.Context, o metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)

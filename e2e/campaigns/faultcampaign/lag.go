@@ -28,5 +28,5 @@ func (l *Lag) Measure(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// Allowance is how much longer than on an idle machine something may take of which each part is as late.
+// Allowance returns how much longer than on an idle machine something may take when each of its parts is equally late.
 func (l *Lag) Allowance() time.Duration { return 4 * time.Duration(l.worst.Load()) }

@@ -140,8 +140,8 @@ func (l *Lane) startScheduler(ctx context.Context) error {
 	return l.ControlPlane.StartScheduler(ctx, controlplane.SchedulerOptions{Config: l.scheduler})
 }
 
-// StartPlainSchedulers has so many schedulers run for election with the configuration that they have by themselves,
-// which know nothing of muster.
+// StartPlainSchedulers has a number of schedulers run for election with their default configuration, which knows
+// nothing of muster.
 func (l *Lane) StartPlainSchedulers(ctx context.Context, count int) (err error) {
 	l.Killing.Lock()
 	defer l.Killing.Unlock()

@@ -13,7 +13,7 @@ import (
 // tellEvery is how often a report says how far the campaign is.
 const tellEvery = 10 * time.Second
 
-// Outcome is what there is to say of a run.
+// Outcome tells of a run.
 type Outcome struct {
 	Violations []string
 	Faults     map[Fault]int
@@ -23,7 +23,7 @@ type Outcome struct {
 	Page       string                   // what muster said at the end, if that matters
 }
 
-// Report is what came of the runs so far. Its fields are to be read when all are over.
+// Report tells of the runs so far. Its fields are to be read when all are over.
 type Report struct {
 	Faults map[Fault]int
 	Counts map[string]int

@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // OptionsFromEnv reads options from SEEDS, SEED, LANES and CAMPAIGN_MUSTER. SEED is the first one. With SEED alone
-// there is one run; without SEEDS and LANES there are as many as by default.
+// there is one run; without SEEDS and LANES their defaults hold.
 func OptionsFromEnv(getenv func(string) string, seeds, lanes int) (Options, error) {
 	o := Options{Seeds: seeds, First: 1, Lanes: lanes, Muster: getenv(musterEnv)}
 	var err error

@@ -14,13 +14,13 @@ type Fault string
 // Verb is a kind of calls that something may happen to.
 type Verb string
 
-// Call says which calls are alike: those of a verb about a pod or another object.
+// Call says which calls are alike: calls of a verb about a pod or another object.
 type Call struct {
 	Verb  Verb
 	About string
 }
 
-// Spoiled is what happens to a call, and for how long if it is about time.
+// Spoiled happens to a call, with a duration if it is about time.
 type Spoiled struct {
 	Fault Fault // "" for nothing
 	Time  time.Duration
@@ -31,7 +31,7 @@ type Spoiled struct {
 type Trouble struct {
 	Seed uint64
 	Odds map[Verb]map[Fault]float64
-	// First is what happens to the first of some calls, whatever the odds.
+	// First happens to the first of some calls, whatever the odds.
 	First map[Call]Spoiled
 }
 
@@ -59,7 +59,7 @@ func (t *Trouble) AddAPIFaults(to *Urn, r *rand.Rand, verbs []Verb, spread float
 	}
 }
 
-// Of draws what happens to a call when so many like it were before.
+// Of draws the trouble of a call, given the number of earlier ones like it.
 func (t *Trouble) Of(c Call, before int) Spoiled {
 	if first, is := t.First[c]; is && before == 0 {
 		return first
@@ -78,7 +78,7 @@ func (t *Trouble) Of(c Call, before int) Spoiled {
 	return Spoiled{Time: d}
 }
 
-// Urn is what a script may draw.
+// Urn holds what a script may draw.
 type Urn struct {
 	lots  []lot
 	total int

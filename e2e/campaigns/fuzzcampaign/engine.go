@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Outcome is what became of a target.
+// Outcome is the fate of a target.
 type Outcome struct {
 	// Execs is how many inputs it was given, and Interesting how many of them reached new code.
 	Execs, Interesting int
-	// Failure is what go test says, "" when nothing was found.
+	// Failure is the message of go test, "" when nothing was found.
 	Failure string
 }
 
@@ -70,8 +70,8 @@ func isExit(err error) bool {
 
 var amplification = regexp.MustCompile(`figure body_amplification=([0-9.]+)`)
 
-// amplified is how many times the length of its body a call takes of memory, at most. Failure is what
-// go test says when that is too much.
+// amplified bounds the memory of a call, in multiples of the length of its body. Failure is the
+// message of go test when that is too much.
 func amplified(ctx context.Context, module string) (times, failure string, err error) {
 	output, err := goTest(
 		ctx, module, "server", []string{"LARGE_BODIES=1"}, "-count", "1", "-v", "-timeout", "1h", "-run", "^TestNoBodyTakesManyTimesItsSize$",

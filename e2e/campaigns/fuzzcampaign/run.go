@@ -12,7 +12,7 @@ import (
 type Options struct {
 	// Module is the root of the main module.
 	Module string
-	// Targets share Time: they run one after the other, each with so many processes at a time.
+	// Targets share Time: they run one after the other, each with this number of processes at a time.
 	Targets  []Target
 	Time     time.Duration
 	Parallel int

@@ -49,7 +49,8 @@ func (w *writer) claimDevices(g *gang) {
 	}
 }
 
-// createSlices creates the devices of the nodes of a run. They outlive their nodes, as those of a machine that comes back.
+// createSlices creates the devices of the nodes of a run. They outlive their nodes, as devices of a machine that comes
+// back.
 func (l *lane) createSlices(ctx context.Context, nodes []*corev1.Node) error {
 	for _, node := range nodes {
 		err := faultcampaign.UnlessDone(devices.Offer(ctx, l.Client, node.Name, devicesOf(node)), "offer the devices of", node.Name)
@@ -124,7 +125,7 @@ func (c *claimsLeft) figures(out io.Writer) {
 	fmt.Fprintf(out, "figure device_claims_left_behind=%d\n", c.Load())
 }
 
-// leftBehind are the claims that hold devices for pods that do not run: those that are on no node, and those that are gone.
+// leftBehind names the claims that hold devices for pods that do not run: for pods on no node, and for gone pods.
 func (s *state) leftBehind() (because []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.claims)) {
 		claim := s.claims[name]
@@ -142,7 +143,7 @@ func (s *state) leftBehind() (because []string) {
 	return because
 }
 
-// devicesVerdict is what came of judging what became of claims.
+// devicesVerdict is the judgement on the fate of claims.
 type devicesVerdict struct {
 	findings    []finding
 	left        int
@@ -180,7 +181,7 @@ type deviceJudge struct {
 	whole   sets.Set[groupKey]
 }
 
-// gangs notes those that are whole.
+// gangs notes whole gangs.
 func (j *deviceJudge) gangs(turned []groupKey) {
 	for _, key := range turned {
 		if j.now.standing(key).whole() {

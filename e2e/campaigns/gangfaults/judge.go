@@ -26,7 +26,7 @@ const (
 	holdSlack = 1500 * time.Millisecond
 )
 
-// finding is something that must not be, of one of the kinds below or of those that campaigns have in common.
+// finding is something that must not be, of one of the kinds below or of the kinds that campaigns share.
 type finding = faultcampaign.Finding
 
 // Kinds of findings.
@@ -41,7 +41,7 @@ const (
 	letGoUnkept    = "let go without its places"
 )
 
-// verdict is what came of judging what became of gangs.
+// verdict is the judgement on the fate of gangs.
 type verdict struct {
 	findings []finding
 	started  int           // gangs that were whole once
@@ -146,7 +146,7 @@ func lifeOf(uid types.UID, history []entry) (bound, gone time.Time) {
 // cause is why a gang was bound in part for longer than repairTime.
 type cause string
 
-// The causes, from the one that explains the most: what is told of a gang is the last of those of its gaps.
+// The causes, from the one that explains the most: the last cause of a gang's gaps is told of the gang.
 const (
 	membersLost  cause = "lost"   // or more were asked for, or a node went
 	higherCame   cause = "higher" // a pod of higher priority was bound, or nominated
@@ -240,15 +240,15 @@ func isLoss(e entry, gang string) bool {
 	}
 }
 
-// tally is what came of the gaps of all runs. Its methods are safe for concurrent use.
+// tally counts the gaps of all runs. Its methods are safe for concurrent use.
 type tally struct {
 	mu      sync.Mutex
 	gangs   int
 	count   map[cause]int
-	remarks []string // about those that nothing explains
+	remarks []string // about gaps that nothing explains
 }
 
-// add takes in the gaps of a run with so many gangs.
+// add takes in the gaps of a run with a number of gangs.
 func (t *tally) add(seed uint64, gangs int, gaps []gap) {
 	worst := map[string]gap{}
 	for _, g := range gaps {

@@ -32,7 +32,7 @@ func (t *tale) tell(e entry) *tale {
 
 func (t *tale) pass(d time.Duration) *tale { t.at = t.at.Add(d); return t }
 
-// group tells of a PodGroup g, of which conditions say why it waits.
+// group tells of a PodGroup g whose conditions say why it waits.
 func (t *tale) group(minMember int, reason string) *tale {
 	object := (&gang{name: "g", label: v1alpha1.LabelX, minMember: minMember}).podGroup()
 	if reason != "" {
@@ -271,7 +271,7 @@ func TestAClusterIsSettledWhenNothingCouldStart(t *testing.T) {
 		"there is room for one more than there must be": {
 			3, newTale().group(2, "").pod("a", bound).pod("b", bound).pod("c"), "gang g has 2 of 2 members bound, and 1 of 1 others fit",
 		},
-		"those that have succeeded count as well": {
+		"succeeded members count as well": {
 			2, newTale().group(2, "").pod("a", succeeded).pod("b"), "gang g has 1 of 2 members bound, and 1 of 1 others fit",
 		},
 		"there is room for a pod of no gang": {2, newTale().pod("a", single), "pod a fits on node n"},

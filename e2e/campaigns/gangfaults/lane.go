@@ -244,7 +244,7 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	return append(sources, events), err
 }
 
-// page is what muster says of gangs.
+// page returns muster's page about gangs.
 func (l *lane) page(ctx context.Context) string {
 	text, err := l.Muster.Page(ctx, "/debug/gangs")
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *run) observe(event watch.Event) {
 	if pod, ok := event.Object.(*corev1.Pod); ok && event.Type == watch.Deleted {
 		select {
 		case r.lost <- pod:
-		default: // there are not so many
+		default: // there are fewer
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (r *run) play(ctx context.Context) error {
 	return r.Play(ctx, window, r.script.setup.String(), acts)
 }
 
-// replace creates new members for those that are lost, where a gang has that.
+// replace creates new members for lost ones, where a gang has that.
 func (r *run) replace(ctx context.Context) error {
 	replaced, known := map[string]int{}, map[types.UID]bool{}
 	for {
@@ -156,7 +156,7 @@ func (r *run) replace(ctx context.Context) error {
 	}
 }
 
-// unsettled is what has to change yet.
+// unsettled says what has to change yet.
 func (r *run) unsettled() []string {
 	because := r.record.unsettled()
 	for _, c := range r.traffic.history() {

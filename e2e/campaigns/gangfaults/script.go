@@ -25,7 +25,7 @@ import (
 // happens at its end.
 const window = 1500 * time.Millisecond
 
-// script is what is done in a run, whatever comes of it.
+// script is done in a run, whatever comes of it.
 type script struct {
 	seed    uint64
 	setup   setup
@@ -47,9 +47,9 @@ type event struct {
 	do     func(context.Context, *run) error
 }
 
-// moment is one that a gang comes to: so many bind calls about members have reached muster, muster has begun to
-// bind members, or it has asked the API server so many times to nominate members or to lift a gate of theirs. The
-// zero moment is always.
+// moment is a point that a gang comes to: a number of bind calls about members have reached muster, muster has
+// begun to bind members, or it has asked the API server a number of times to nominate members or to lift a gate
+// of theirs. The zero moment is always.
 type moment struct {
 	gang      string
 	held      int
@@ -245,15 +245,15 @@ func (w *writer) addPod(priority string, of faultcampaign.Fault) {
 	})
 }
 
-// someGang is one of those that there are.
+// someGang draws one of the existing gangs.
 func (w *writer) someGang() *gang {
 	names := slices.Sorted(maps.Keys(w.gangs))
 	return w.gangs[names[w.rand.IntN(len(names))]]
 }
 
-// someTime draws when something happens to a gang: in half of the cases while members of it
-// are held, for which the bind call about one of them is kept for a while, or while muster
-// reserves its places or lets it go.
+// someTime draws when something happens to a gang: in half of the cases while members of it are
+// held, with the bind call about one of them kept for a while, or while muster reserves its places
+// or lets it go.
 func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	at := w.within(window)
 	if w.rand.IntN(2) == 0 {
@@ -284,8 +284,8 @@ type gang struct {
 	with      []string             // the groups that start together, this one among them; none when it is alone
 	// asks is the minResources of the PodGroup, in thousandths of a core; 0 for none.
 	asks int64
-	// finishing are how many members end by themselves after a while, replaced says that those
-	// that are lost are replaced by new ones.
+	// finishing is the number of members that end by themselves after a while, replaced says that
+	// new ones replace lost ones.
 	finishing int
 	replaced  bool
 	former    bool // its members have had a former life

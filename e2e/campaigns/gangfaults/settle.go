@@ -17,8 +17,8 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// unsettled says what has to change yet: gangs that could start and have not, or are bound in
-// part without a word about why, and pods of no gang for which there is room.
+// unsettled says what has to change yet: gangs that could start and have not, or are bound in part
+// without a word about why, and pods of no gang that there is room for.
 func (s *state) unsettled() (because []string) {
 	var nodes []*corev1.Node
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
@@ -59,9 +59,9 @@ func (s *state) unsettled() (because []string) {
 	return because
 }
 
-// fitting is for how many members of a gang, and of those that start together with it, there is room, so that
-// it could start; 0 when it could not. All members of a bundle are alike. Those that the scheduler refuses by
-// itself may have places as well.
+// fitting returns the number of members of a gang, and of gangs that start together with it, that have room, if
+// the gang could start; 0 when it could not. All members of a bundle are alike. Members that the scheduler
+// refuses by itself may have places as well.
 func (s *state) fitting(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {
 	parts := []standing{gangs[key]}
 	for _, name := range gangs[key].with {
@@ -134,7 +134,7 @@ func words(pods []*corev1.Pod) string {
 	return text.String()
 }
 
-// groupStatus is what the status of a PodGroup says.
+// groupStatus is the status of a PodGroup.
 type groupStatus struct {
 	phase                                 string
 	scheduled, running, succeeded, failed int
@@ -179,9 +179,9 @@ func (s *state) lies() (lies []string) {
 	return lies
 }
 
-// lie is what the status says of a gang that is not so, "" when it is true. While pods are being deleted, and of
-// pods that may be of a former life, it is not known what it is to say. What a group that has finished says may
-// stay when its pods are gone.
+// lie returns a false statement of the status about a gang, "" when it is true. While pods are being deleted,
+// and of pods that may be of a former life, it is not known what it is to say. What a group that has finished
+// says may stay when its pods are gone.
 func (s groupStatus) lie(minMember int, g standing) string {
 	if g.going > 0 || g.older > 0 || s.phase == "Finished" && g.bound+len(g.pending) == 0 {
 		return ""
@@ -236,10 +236,10 @@ const (
 	mostWrites = 10
 )
 
-// vigil is what was seen of gangs that cannot start while nothing else happened.
+// vigil holds observations of gangs that cannot start while nothing else happened.
 type vigil struct {
 	from, to time.Time
-	held     map[string]time.Duration // for which a gang held room, by name
+	held     map[string]time.Duration // the time that a gang held room, by name
 	writes   map[string]int
 }
 

@@ -42,8 +42,8 @@ func (w *writer) addBundle() {
 	w.events[begin].fault = bundle
 }
 
-// addRefused has a gang come of which the scheduler refuses some members by itself, mostly too many: with a
-// high priority it would keep room from all others, if it was let.
+// addRefused adds a gang with members that the scheduler refuses by itself, mostly too many: with a high
+// priority it would keep room from all others, if it was let.
 func (w *writer) addRefused() {
 	if w.refusing {
 		return
@@ -72,8 +72,8 @@ func (w *writer) addRefused() {
 // tries of theirs.
 const refusedTimeout = 2 * time.Second
 
-// liveAgain has all members of a gang finish, and its PodGroup deleted and created again. Then others come, for
-// which those of the former life do not count.
+// liveAgain has all members of a gang finish, and its PodGroup deleted and created again. Then others come, and
+// members of the former life do not count for them.
 func (w *writer) liveAgain() {
 	g := w.someGang()
 	object := g.podGroup()

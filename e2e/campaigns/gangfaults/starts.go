@@ -18,12 +18,12 @@ import (
 // been lost, and a minMember after it was raised, or before it is lowered.
 const startSlack = 2 * time.Second
 
-// judgeStarts holds every time until the end of the run that muster had a member bound against
-// how many members were held then, or let go before: as many as must start together. A pod that
-// is gone by then cannot be bound any more, and starts nothing. One that was let go rightly before
-// may be again, whatever is asked for by then, as long as members are bound: its binding had no
-// answer, and a start that has begun is completed. The same holds of each group that starts together with
-// it. What muster knows may be older than startSlack by as much as it is kept from knowing.
+// judgeStarts judges every time until the end of the run that muster had a member bound: the members held
+// then, or let go before, must be enough to start. A pod that is gone by then cannot be bound any more,
+// and starts nothing. One that was let go rightly before may be again, whatever is asked for by then, as
+// long as members are bound: its binding had no answer, and a start that has begun is completed. The same
+// holds of each group that starts together with it. What muster knows may be older than startSlack by the
+// time that muster is kept from knowing.
 func judgeStarts(history []entry, calls []call, end time.Time, behind time.Duration) (findings []finding) {
 	told, gone, begun := newChronicle(history, startSlack+behind), departures(history), sets.New[string]()
 	calls = slices.SortedFunc(slices.Values(calls), func(a, b call) int { return a.let.Compare(b.let) })
@@ -61,13 +61,13 @@ func judgeStarts(history []entry, calls []call, end time.Time, behind time.Durat
 	return findings
 }
 
-// chronicle is what gangs were at what time, by name.
+// chronicle tells the state of gangs at each time, by name.
 type chronicle struct {
 	slack time.Duration // that may have passed until muster knows
 	of    map[string][]chapter
 }
 
-// chapter is what a gang is from a time on.
+// chapter is the state of a gang from a time on.
 type chapter struct {
 	from time.Time
 	// least is how many must start together, 0 when nothing says it, and 1 when they may start one by one.
@@ -96,7 +96,7 @@ func newChronicle(history []entry, slack time.Duration) chronicle {
 	return c
 }
 
-// together are a gang and those that start together with it, as it said last before a time.
+// together returns a gang and its partners in starting, as the gang said last before a time.
 func (c chronicle) together(gang string, at time.Time) []string {
 	together := []string{gang}
 	for chapter := range c.between(gang, at, at) {
@@ -167,19 +167,19 @@ const aheadSlack = time.Second
 // meanwhile is for how long the members of a gang are being bound at most, when nothing keeps them.
 const meanwhile = time.Second
 
-// letGo is what came of judging how gangs were let go.
+// letGo is the judgement on how gangs were let go.
 type letGo struct {
 	findings    []finding
-	reserved    int // members whose places were reserved, and those of as many as must start together
-	uncontested int // members of gangs of which nobody could have taken the room
+	reserved    int // members whose places were reserved, together with enough others to start
+	uncontested int // members of gangs whose room nobody could have taken
 }
 
-// judgeLetGo holds every gate that is lifted of a member of a gang that has not started against what kept the room
-// of the gang: as many as must start together are bound, or nominated, or let go before; or else nobody who might be
-// scheduled could leave too little room. Those are the ones that wait, and those of no higher priority that come just
-// before or while the members are being bound. What others may take is room alone: a history in which pods are refused
-// for other reasons must not be judged here. What muster knows may be older than aheadSlack by as much as it is kept
-// from knowing, and who comes in that time is not held against it. What nothing was said about is judged as it stands
+// judgeLetGo judges every gate that is lifted of a member of a gang that has not started, by what kept the room of the
+// gang: enough members to start are bound, or nominated, or let go before; or else nobody who might be scheduled could
+// leave too little room. Such pods are the ones that wait, and pods of no higher priority that come just before or
+// while the members are being bound. What others may take is room alone: a history in which pods are refused for other
+// reasons must not be judged here. What muster knows may be older than aheadSlack by the time that muster is kept from
+// knowing, and pods that come in that time are not held against it. What nothing was said about is judged as it stands
 // now only: a moment ago each gang was unheard of.
 func judgeLetGo(history []entry, behind time.Duration) (v letGo) {
 	s := newState()
@@ -225,8 +225,8 @@ func everSince(history []entry, since time.Time, so func(*state) bool) bool {
 }
 
 // newcomers are the pods without gates that come between a time and the end of the binding of a gang, whose member is
-// let go with an entry of a history. Those of higher priority are left out, from which no reservation keeps its room,
-// and those that muster is kept from knowing.
+// let go with an entry of a history. Left out are pods of higher priority, since no reservation keeps its room from
+// them, and pods that muster is kept from knowing.
 func newcomers(history []entry, at int, since time.Time, behind time.Duration) (late []*corev1.Pod) {
 	s, key, priority := newState(), keyOf(history[at].pod), priorityOf(history[at].pod)
 	for i, e := range history {
@@ -260,8 +260,8 @@ func (s *state) isHeard(key groupKey) bool {
 	return !slices.ContainsFunc(s.together(key), func(key groupKey) bool { return s.standing(key).minMember == 0 })
 }
 
-// mayFollow says that members of a gang may go one by one: as many as must start together are bound, with those of
-// the gangs that start with it.
+// mayFollow says that members of a gang may go one by one: enough members to start are bound, also in the gangs
+// that start with it.
 func (s *state) mayFollow(key groupKey) bool {
 	for _, key := range s.together(key) {
 		if g := s.standing(key); !g.whole() && !g.satisfied() {
@@ -271,7 +271,7 @@ func (s *state) mayFollow(key groupKey) bool {
 	return true
 }
 
-// isReserved says that a member has its place, and with it as many as must start together in each gang.
+// isReserved says that a member has its place, together with enough members to start in each gang.
 func (s *state) isReserved(member *corev1.Pod, key groupKey) bool {
 	if pod := s.pods[member.UID]; pod == nil || pod.Status.NominatedNodeName == "" {
 		return false
@@ -291,25 +291,25 @@ func (g standing) ready() []*corev1.Pod {
 	})
 }
 
-// isUncontested says that there are as many members as must start together, and room for them wherever all others
-// go that may be scheduled, or come late. Members of gangs that start together are taken to be alike.
+// isUncontested says that there are enough members to start, and room for them wherever all others go that may be
+// scheduled, or come late. Members of gangs that start together are taken to be alike.
 func (s *state) isUncontested(key groupKey, late []*corev1.Pod) bool {
 	wanted, left, enough := s.weigh(key, late)
 	return enough && left >= wanted
 }
 
-// contest is what isUncontested found, in words.
+// contest returns the finding of isUncontested, in words.
 func (s *state) contest(key groupKey, late []*corev1.Pod) string {
 	g := s.standing(key)
 	wanted, left, _ := s.weigh(key, late)
 	return fmt.Sprintf(
-		"gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places others, %d of which come late, may leave %d",
+		"gang %s has %d of %d members bound, %d nominated or let go and %d pending; of %d places others, %d of them late, may leave %d",
 		key.name, g.got(), g.minMember, len(g.ready()), len(g.pending), wanted, len(late), left,
 	)
 }
 
-// weigh is how many places a gang needs, with those that start with it, beside the places where members are nominated;
-// how many the others may leave it; and whether it has members enough.
+// weigh returns the number of places that a gang needs, with its partners in starting, beside the places where members
+// are nominated; the number that others may leave it; and whether it has members enough.
 func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enough bool) {
 	own, enough := map[groupKey]bool{}, true
 	var like *corev1.Pod
@@ -342,8 +342,8 @@ func (s *state) weigh(key groupKey, late []*corev1.Pod) (wanted, left int, enoug
 	return wanted, fit.Left(nodes, kept, rivals, like), enough
 }
 
-// others are the pods that have a place already, by a binding or by a nomination that counts for a priority, and those
-// that are in no gang of some and may be scheduled anywhere.
+// others returns the pods that have a place already, by a binding or by a nomination that counts for a priority, and pods
+// outside some gangs that may be scheduled anywhere.
 func (s *state) others(own map[groupKey]bool, priority int32) (kept, rivals []*corev1.Pod) {
 	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
 		switch p := s.pods[uid]; {

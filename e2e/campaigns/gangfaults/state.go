@@ -23,8 +23,8 @@ import (
 	"muster.dev/muster/e2e/history"
 )
 
-// state is what there is at a moment, as the API server says. It is not for use from several
-// goroutines at once.
+// state is a moment's state, as the API server says. It is not for use from several goroutines at
+// once.
 type state struct {
 	nodes  map[string]*corev1.Node
 	pods   map[types.UID]*corev1.Pod
@@ -38,7 +38,7 @@ type state struct {
 // groupKey names a group: two labels may have groups of one name.
 type groupKey struct{ label, name string }
 
-// podGroup is what a PodGroup says. The judge reads it without muster's help.
+// podGroup is the content of a PodGroup. The judge reads it without muster's help.
 type podGroup struct {
 	uid       types.UID
 	since     uint64 // the version at which it was first seen
@@ -119,7 +119,7 @@ func (s *state) applyClaim(e entry) {
 	}
 }
 
-// applyGroup enters what became of a PodGroup. One that is created anew begins another life.
+// applyGroup enters an event of a PodGroup. A PodGroup that is created again begins another life.
 func (s *state) applyGroup(key groupKey, e entry) {
 	was, is := s.groups[key]
 	if e.gone {
@@ -192,7 +192,7 @@ func (s *state) gangs() map[groupKey]standing {
 	return gangs
 }
 
-// record is what the API server told of a run. Its methods are safe for concurrent use.
+// record holds what the API server told of a run. Its methods are safe for concurrent use.
 type record struct {
 	bindings *history.Bindings
 
@@ -369,7 +369,7 @@ func (g standing) partial() bool {
 	return g.got()-g.older > 0 && g.got() < g.minMember && !g.satisfied()
 }
 
-// whole says that as many as must start together are bound, or have been.
+// whole says that enough members to start are bound, or have been.
 func (g standing) whole() bool { return g.minMember > 0 && g.got() >= g.minMember }
 
 // lacks is how many members have to start together yet, at most.

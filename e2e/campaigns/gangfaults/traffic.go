@@ -31,13 +31,13 @@ type call struct {
 	ended     time.Time // zero while it lasts
 }
 
-// traffic is what is said between the scheduler, muster and the API server during a run. It
-// makes the trouble of a script until that is over. Its methods are safe for concurrent use.
+// traffic carries the calls between the scheduler, muster and the API server during a run. It makes
+// the trouble of a script until that is over. Its methods are safe for concurrent use.
 type traffic struct {
 	*faultcampaign.Calls
 
 	slow     map[string]bool    // that of the script
-	lets     faultcampaign.Verb // is what lets members go
+	lets     faultcampaign.Verb // lets members go
 	nodes    []string
 	slowness atomic.Int64 // how much longer each call to the API server takes, in nanoseconds
 

@@ -66,13 +66,13 @@ func beneficiary(e *corev1.Event, pods map[types.UID]*corev1.Pod) string {
 	return ""
 }
 
-// course is what happened to a gang, and around it, that has to do with evictions for it.
+// course is the history of a gang, and around it, that has to do with evictions for it.
 type course struct {
 	whole   []time.Time // it was
 	changes []time.Time // of its members and of what is asked of it
 	nodes   []time.Time // that came or went, or were cordoned
 	rivals  []time.Time // pods of no lower priority were bound
-	short   bool        // in the end it has too few members, but for those that the scheduler refuses
+	short   bool        // in the end it has too few members, apart from ones that the scheduler refuses
 }
 
 // courseOf replays a history for a gang.
@@ -131,7 +131,7 @@ func within(times []time.Time, from, to time.Time) bool {
 	return slices.ContainsFunc(times, func(t time.Time) bool { return !t.Before(from) && !t.After(to) })
 }
 
-// victims is what came of judging who was evicted for gangs.
+// victims is the judgement on evictions for gangs.
 type victims struct {
 	findings []finding
 	evicted  int // for gangs that had not started

@@ -15,7 +15,7 @@ import (
 // low makes a pod one of no gang, of a lower priority than members.
 func low(p *corev1.Pod) { p.Labels, p.Spec.Priority = nil, new(int32(-1)) }
 
-// evicted tells that a pod of no gang goes, and for which member of a gang, as kube-scheduler says.
+// evicted tells that a pod of no gang goes, and the member that it goes for, as kube-scheduler says.
 func (t *tale) evicted(victim, by string) *tale {
 	t.tell(entry{pod: pod(victim, low, bound)}).tell(entry{pod: pod(victim, low, bound), gone: true})
 	return t.tell(entry{event: &corev1.Event{

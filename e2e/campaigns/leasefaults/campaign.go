@@ -40,10 +40,10 @@ func Campaign() faultcampaign.Campaign {
 	}
 }
 
-// tally is what came of all runs. Its methods are safe for concurrent use.
+// tally counts over all runs. Its methods are safe for concurrent use.
 type tally struct {
 	mu      sync.Mutex
-	worst   time.Duration // for which two led
+	worst   time.Duration // the time that two led
 	doubles int           // nodes that were given twice
 	gaps    []time.Duration
 }
@@ -125,7 +125,7 @@ func open(
 	return l, nil
 }
 
-// run has so many replicas run, and no more.
+// run keeps a number of replicas running, and no more.
 func (l *lane) run(ctx context.Context, count int) error {
 	for i, r := range l.replicas {
 		r.doing.Lock()

@@ -24,8 +24,8 @@ const (
 	leadersFigure  = "leaders"
 )
 
-// term is the time for which a process led at least, as its answers tell. It may be empty: then it led at
-// some moment between until and from.
+// term is the least time that a process led, as its answers tell. It may be empty: then it led at some
+// moment between until and from.
 type term struct {
 	by *incarnation
 	// One of its answers was given before from, one was given after until.
@@ -182,7 +182,7 @@ type answer struct {
 	from, to time.Time
 }
 
-// claim is the time for which a pod has the node that an answer gave to it.
+// claim is the time during which a pod has the node that an answer gave to it.
 type claim struct {
 	answer
 	// until is when the replica may first have taken it back, zero for never.
@@ -212,8 +212,8 @@ func (a *answers) add(given answer) {
 	}
 }
 
-// release says that from a time on a replica may take a pod's node back: the pod is asked about anew, or
-// could not be bound.
+// release says that from a time on a replica may take a pod's node back: the pod is asked about again,
+// or could not be bound.
 func (a *answers) release(pod types.UID, from time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -111,7 +111,7 @@ func TestOneMusterLeadsAtATimeWhateverGoesWrong(t *testing.T) {
 	faulttest.FindsNothing(t, Campaign(), 3, 5)
 }
 
-// told is what a script says that can be compared.
+// told returns the comparable part of a script.
 func told(s *script) (lines []string) {
 	for _, e := range s.events {
 		lines = append(lines, e.at.String()+" "+e.what)

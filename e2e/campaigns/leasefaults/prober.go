@@ -37,8 +37,8 @@ const (
 	offered, offeredTaken = 3, 4
 )
 
-// prober asks all replicas all the time, as schedulers would. Several pods wait for nodes of which each
-// has room for one, and each scheduler has one replica that it asks, and binds with.
+// prober asks all replicas all the time, as schedulers would. Several pods wait for nodes with room for
+// one each, and each scheduler has one replica that it asks, and binds with.
 type prober struct {
 	lane     *lane
 	replicas []*replica
@@ -214,7 +214,7 @@ func call(ctx context.Context, to *incarnation, verb string, args, result any, b
 	return sent.from, by, json.NewDecoder(bytes.NewReader(text)).Decode(result)
 }
 
-// lateBody is a body of which the last byte comes after a while.
+// lateBody is a body whose last byte comes after a while.
 type lateBody struct {
 	ctx   context.Context //nolint:containedctx // of the request that it is of
 	after time.Duration

@@ -173,7 +173,7 @@ func whatIs(r *http.Request) what {
 // everything are all kinds.
 func everything() []what { return []what{leases, bindings, watches, others} }
 
-// happens is what happens to requests.
+// happens is applied to requests.
 type happens string
 
 const (
@@ -215,7 +215,7 @@ func (y *way) trouble(over context.Context, s spell) {
 	y.mu.Unlock()
 }
 
-// meets is what happens to a request, nil for nothing.
+// meets returns the trouble of a request, nil for none.
 func (y *way) meets(kind what) *spell {
 	y.mu.Lock()
 	defer y.mu.Unlock()

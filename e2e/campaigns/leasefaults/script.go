@@ -31,7 +31,7 @@ const (
 	unwatched faultcampaign.Fault = "watches of a standby late"
 )
 
-// script is what is done in a run, whatever comes of it.
+// script is done in a run, whatever comes of it.
 type script struct {
 	replicas int
 	events   []event

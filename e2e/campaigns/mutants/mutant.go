@@ -1,10 +1,10 @@
 // Package mutants breaks muster on purpose, in one place at a time, and looks who notices.
 //
 // A [Mutant] replaces a text that is in one file once, so that a list that no longer fits the code fails. The lists are in
-// data, one for each [Capability]. The tree is not touched: the go command reads the broken file in place of the one that
-// there is (-overlay), and what it has compiled of all else is cached. The short tier runs the tests of the capability,
-// those of the package of the file first. What they do not notice, the long tier shows to slower tests, and to a few seeds
-// of a campaign with a muster that is broken likewise.
+// data, one for each [Capability]. The tree is not touched: the go command reads the broken file in place of the original
+// (-overlay), and what it has compiled of all else is cached. The short tier runs the tests of the capability, the file's
+// own package first. What they do not notice, the long tier shows to slower tests, and to a few seeds of a campaign with a
+// muster that is broken likewise.
 //
 // A mutant that survives lacks a test, a fault or an invariant.
 package mutants
@@ -34,9 +34,10 @@ type Mutant struct {
 	File string // relative to the root of the repository
 	Old  string // is in the file once
 	New  string // stands in its place
-	// Tests are packages of the main module whose tests notice, with spaces between; those of the capability when empty.
+	// Tests are packages of the main module whose tests notice, with spaces between; the capability's packages when
+	// empty.
 	Tests string `json:",omitempty"`
-	// Campaign is the one that looks for what it breaks, among those of the capability; the first when empty.
+	// Campaign is the capability's campaign that looks for the breakage; the first one when empty.
 	Campaign string `json:",omitempty"`
 }
 

@@ -117,7 +117,7 @@ type checker struct {
 	parsed  map[string]*ast.File // by path
 }
 
-// compiles checks a package of which one file has another text.
+// compiles checks a package with another text for one file.
 func (c *checker) compiles(broken string, text []byte) error {
 	paths, err := filepath.Glob(filepath.Join(filepath.Dir(broken), "*.go"))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Only are the mutants that are tried: those whose names match.
 	Only *regexp.Regexp
-	// Long has the long tier look at those that the short one does not notice.
+	// Long has the long tier look at mutants that the short tier does not notice.
 	Long bool
 	// Seeds is how many runs of a campaign those get that no test notices, in the long tier.
 	Seeds int

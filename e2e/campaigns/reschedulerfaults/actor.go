@@ -107,7 +107,7 @@ func (r *run) victim() string {
 	return ""
 }
 
-// movingWorkload is one of which a pod is to move, or the other.
+// movingWorkload returns a workload with a pod that is to move, else the given one.
 func (r *run) movingWorkload(or string) string {
 	if step := r.step(); step != nil && r.script.workload(step.Replacement.Labels[appLabel]) != nil {
 		return step.Replacement.Labels[appLabel]

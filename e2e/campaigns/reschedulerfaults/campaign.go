@@ -35,7 +35,7 @@
 // that are emptied are tainted or cordoned in most runs, for seconds.
 //
 // In two of three runs clocks are wrong by 30 s: that of muster is ahead or behind, and that of the first rescheduler is
-// ahead. Whoever comes after one that was killed has another clock, right or wrong in the other direction. A rescheduler
+// ahead. The successor of one that was killed has another clock, right or wrong in the other direction. A rescheduler
 // that is behind takes a pod for too young to make room for, so that none is at the beginning. What is judged goes by the
 // clock of the campaign.
 //
@@ -94,7 +94,7 @@ func Campaign() faultcampaign.Campaign {
 // happens at its end.
 const window = 14 * time.Second
 
-// script is what is done in a run, whatever comes of it.
+// script is done in a run, whatever comes of it.
 type script struct {
 	seed      uint64
 	settings  settings
@@ -148,7 +148,7 @@ type settings struct {
 	closedFor time.Duration   // an emptied node
 	selection muster.Selection
 	budgets   budgets
-	// jobs says that there may be Jobs, which take ten seconds to make the first pod anew, and longer each time.
+	// jobs says that there may be Jobs, which take ten seconds to make the first pod again, and longer each time.
 	jobs bool
 	// allowClaims and allowSingle are what evictable says of pods with claims, and of the only one that is ready.
 	allowClaims, allowSingle bool
@@ -162,8 +162,8 @@ const wrong = 30 * time.Second
 // musterSkew returns by how much muster's clock is ahead for a seed.
 func musterSkew(seed uint64) time.Duration { return []time.Duration{0, wrong, -wrong}[seed%3] }
 
-// skewsOf returns by how much the clock of a rescheduler is ahead, and that of its successors, by turns. Those of the first one
-// are wrong if muster's is. None is behind from the beginning, as it would take pods for too young to make room for.
+// skewsOf returns the skews of the clocks of a rescheduler and its successors, by turns. The first one has wrong clocks if
+// muster's is wrong. None is behind from the beginning, as it would take pods for too young to make room for.
 func (s *settings) skewsOf(replica int) [2]time.Duration {
 	switch {
 	case replica > 0:
@@ -203,7 +203,7 @@ type budgets struct {
 	webDown                        int
 }
 
-// rate is so many evictions in a period.
+// rate is a number of evictions in a period.
 type rate struct {
 	evictions int
 	per       time.Duration

@@ -148,7 +148,7 @@ func (w *writer) changeWorkload() {
 	})
 }
 
-// rollOut has a new template come, of which the pods request the same: a Deployment and a StatefulSet replace all.
+// rollOut brings a new template whose pods request the same: a Deployment and a StatefulSet replace all.
 func (w *writer) rollOut() {
 	some := w.someWorkload().name
 	w.happen("roll out a workload", rolledOut, func(ctx context.Context, r *run) error {
@@ -215,8 +215,8 @@ func (w *writer) deletePlan() {
 	w.happen("delete the plan", planDeleted, func(ctx context.Context, r *run) error { return r.deletePlan(ctx) })
 }
 
-// deletePlans has somebody delete plans after a pod was evicted, most often those that have ended only. In half of the cases
-// the reschedulers are killed after that, so that no process remembers the evictions of these plans, of which few are allowed.
+// deletePlans has somebody delete plans after a pod was evicted, most often only ended ones. In half of the cases the
+// reschedulers are killed after that, so that no process remembers the evictions of these plans. Few of them are allowed.
 func (w *writer) deletePlans() {
 	e := event{moment: podLeaves, after: w.within(window / 6), what: "delete plans that have ended", fault: plansDeleted}
 	all := w.rand.IntN(3) == 0
@@ -263,8 +263,8 @@ func (w *writer) addThief() {
 	}
 }
 
-// holdDown has a pod come that fits nowhere, of the tier of which so many may be down, and go again. In
-// half of the cases a rescheduler is killed that may have counted it.
+// holdDown has a pod come that fits nowhere, of the tier with a bound on pods that are down, and go
+// again. In half of the cases a rescheduler is killed that may have counted it.
 func (w *writer) holdDown() {
 	pod := workload.NewPod(
 		fmt.Sprintf("s%d-down-%d", w.seed, len(w.events)),

@@ -26,7 +26,7 @@ const (
 	frozen = 2*leaseDuration + slack
 )
 
-// finding is something that must not be, of one of the kinds below or of those that campaigns have in common.
+// finding is something that must not be, of one of the kinds below or of the kinds that campaigns share.
 type finding = faultcampaign.Finding
 
 // Kinds of findings.
@@ -49,7 +49,7 @@ const (
 	markLeft       = "a mark is left"
 )
 
-// tally is what happened in a run, in numbers.
+// tally holds the numbers of a run.
 type tally struct {
 	plans     map[v1alpha1.Phase]int  // by how they ended
 	by        map[v1alpha1.Policy]int // evictions
@@ -243,7 +243,7 @@ func (s *story) judgeCoolDown(before, m move) (findings []finding) {
 	return findings
 }
 
-// name is what the plan is called in findings.
+// name returns the name of the plan in findings.
 func (p *planLife) name() string {
 	switch {
 	case p == nil:

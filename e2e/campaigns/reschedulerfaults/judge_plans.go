@@ -20,7 +20,7 @@ import (
 func (s *story) judgePlans() (findings []finding) {
 	for _, uid := range slices.Sorted(maps.Keys(s.final.plans)) {
 		p := s.final.plans[uid]
-		expires := p.expires() // whoever leads next may have a clock that is behind
+		expires := p.expires() // the next leader may have a clock that is behind
 		if until := cmp.Or(p.ended, s.end); until.After(expires.Add(endSlack + s.mostApart())) {
 			findings = append(findings, faultcampaign.Found(
 				neverEnds, "plan %s is %s %s after it has expired: %s",
@@ -131,7 +131,7 @@ func (s *state) isAboutToEvict(uid types.UID, asked time.Time) bool {
 	return false
 }
 
-// judgeReplicas holds evictions of one replica against those of others.
+// judgeReplicas compares the evictions of one replica with the others'.
 func (s *story) judgeReplicas() (findings []finding) {
 	for i, a := range s.evictions {
 		for _, b := range s.evictions[:i] {
@@ -234,8 +234,8 @@ func isFor(plan *v1alpha1.ReschedulingPlan, pod *corev1.Pod, node string) bool {
 	return false
 }
 
-// room is what a plan leaves of a node: without the pods that are to leave it, and with those
-// that are to come.
+// room returns the part of a node that a plan leaves: without the pods that are to leave it, and with
+// the pods that are to come.
 func (s *state) room(node string, plan *planLife, final *state) int64 {
 	left := s.nodes[node].object.Status.Allocatable.Cpu().MilliValue() - s.toCome(node, plan, final)
 	for uid, p := range s.pods {
@@ -246,7 +246,7 @@ func (s *state) room(node string, plan *planLife, final *state) int64 {
 	return left
 }
 
-// toCome is what those ask for that a plan expects on a node and that are not there.
+// toCome returns the sum of the requests of pods that a plan expects on a node and that are not there.
 func (s *state) toCome(node string, plan *planLife, final *state) (total int64) {
 	came := map[types.UID]int{} // by controller, since the plan was made
 	for _, p := range s.pods {
@@ -273,8 +273,8 @@ func (s *state) toCome(node string, plan *planLife, final *state) (total int64) 
 }
 
 // mayTake says that a pending pod is bound to the place that was made for it, or to none. Members of
-// a gang are given their places together, and may get those of each other: the room of one is
-// given up when it is known to go elsewhere, which is told only once it is there.
+// a gang are given their places together, and may take each other's: the room of one is given up
+// when the member is known to go elsewhere, which is told only once it is there.
 func (s *state) mayTake(b *v1alpha1.Beneficiary) bool {
 	node := s.pods[b.UID].object.Spec.NodeName
 	return b.Gang == "" || node == "" || node == b.Node

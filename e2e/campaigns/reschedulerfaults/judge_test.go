@@ -295,11 +295,11 @@ func TestWhatMustNotBeIsFound(t *testing.T) {
 		"it waits, and the plan was deleted when it had ended": {
 			moving().pod("new").plan(v1alpha1.Succeeded, "", "done").deleted("p").pass(long), waitsForLong,
 		},
-		"two pods of a plan, of which a plan that has failed would have moved one": {tale: twoOfAPlan()},
-		"two pods of a workload at a higher rate":                                  {twoEvictions(0, time.Minute, 0), overBudget},
-		"two pods at once by two replicas":                                         {bothAtOnce(), bothEvict},
-		"another one is down for long":                                             {oneIsDown(1), overBudget},
-		"another one is down for long, and two may be":                             {tale: oneIsDown(2)},
+		"two pods of a plan, when a failed plan would have moved one of them": {tale: twoOfAPlan()},
+		"two pods of a workload at a higher rate":                             {twoEvictions(0, time.Minute, 0), overBudget},
+		"two pods at once by two replicas":                                    {bothAtOnce(), bothEvict},
+		"another one is down for long":                                        {oneIsDown(1), overBudget},
+		"another one is down for long, and two may be":                        {tale: oneIsDown(2)},
 	} {
 		t.Run(name, func(t *testing.T) { test.tale.expect(t, test.want) })
 	}

@@ -49,7 +49,7 @@ type lane struct {
 
 	program faultcampaign.Program
 	traffic atomic.Pointer[traffic]
-	// kubeconfigs lead to relays: that of muster first, then those of reschedulers.
+	// kubeconfigs lead to relays: muster's first, then the reschedulers'.
 	kubeconfigs [1 + most]string
 }
 
@@ -174,8 +174,7 @@ func (l *lane) Close() {
 	l.Lane.Close()
 }
 
-// processes are what runs in a lane. Its methods are safe for concurrent use, but for start and
-// stop.
+// processes run in a lane. Its methods are safe for concurrent use, except start and stop.
 type processes struct {
 	*faultcampaign.Lane
 

@@ -90,7 +90,7 @@ func (r *run) brake(ctx context.Context, mode v1alpha1.Mode, lasts time.Duration
 	return r.setMode(ctx, before)
 }
 
-// setMode writes the configurations of all reschedulers anew.
+// setMode rewrites the configurations of all reschedulers.
 func (r *run) setMode(ctx context.Context, mode v1alpha1.Mode) error {
 	r.lane.Killing.Lock()
 	defer r.lane.Killing.Unlock()
@@ -108,7 +108,7 @@ func (r *run) setMode(ctx context.Context, mode v1alpha1.Mode) error {
 	return nil
 }
 
-// mode is what a rescheduler says of its mode, "" when it says nothing.
+// mode returns the mode that a rescheduler reports, "" when it reports none.
 func (p *processes) mode(ctx context.Context, replica int) v1alpha1.Mode {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -192,7 +192,7 @@ func (r *run) await(ctx context.Context, m moment) {
 	}
 }
 
-// unsettled is what has to change yet.
+// unsettled says what has to change yet.
 func (r *run) unsettled() (because []string) {
 	evictions, _ := r.traffic.history()
 	r.record.look(func(s *state) {
@@ -201,7 +201,7 @@ func (r *run) unsettled() (because []string) {
 	return because
 }
 
-// judge makes the outcome of a run that is over, of which something has been found in logs.
+// judge makes the outcome of a finished run with findings in logs.
 func (r *run) judge(findings []finding, because []string, end time.Time) (*faultcampaign.Outcome, error) {
 	entries, err := r.record.history(end)
 	if err != nil {

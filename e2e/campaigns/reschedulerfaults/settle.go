@@ -40,8 +40,8 @@ func (s *story) judgePending() (findings []finding) {
 	return findings
 }
 
-// replacedBy is the eviction that a pod came for, nil when it came for another reason: the pod
-// that its controller made first after an eviction is what replaces the one that was evicted.
+// replacedBy returns the eviction that a pod came for, nil when it came for another reason: the pod that
+// its controller made first after an eviction replaces the evicted one.
 func (s *state) replacedBy(evictions []eviction, p *podLife) *move {
 	came := map[types.UID]bool{} // for an eviction
 	for _, m := range movesOf(evictions, s) {
@@ -99,8 +99,8 @@ func (s *state) asksForMore(m *move) bool {
 }
 
 // hasItsPlace says that another pod of the workload of one that was evicted was bound to its new place
-// since. Pods of one workload are alike to a scheduler, whichever came first: as many of them wait
-// as if the one that waits had come for another reason.
+// since. Pods of one workload are alike to a scheduler, whichever came first: the number that waits is
+// the same as if the waiting one had come for another reason.
 func (s *state) hasItsPlace(m *move, waits *podLife) bool {
 	victim := s.pods[m.uid]
 	for _, p := range s.pods {
@@ -197,7 +197,7 @@ func (s *story) judgeLost() (findings []finding) {
 //   - A plan named a place for what was to replace the pod, and has ended.
 //   - No pod that the controller made since is left for it that was bound to a node at any time: each stands for one eviction,
 //     the earliest for the earliest.
-//   - The controller is there, and fewer of its pods are on nodes than it wants: as many evictions are lost as pods are missing.
+//   - The controller is there, and fewer of its pods are on nodes than it wants: each missing pod is a lost eviction.
 //   - Neither did somebody delete the plan in its middle, close the node, or change the workload or what its pods ask for, nor
 //     was the room taken by others when the plan had failed or expired, or had given it up.
 func (s *story) lost() (lost []move) {
@@ -220,7 +220,7 @@ func (s *story) lost() (lost []move) {
 	return lost
 }
 
-// missingOnNodes is how many pods of each controller that is there are not on nodes, of those that it wants.
+// missingOnNodes returns, for each existing controller, how many of the pods that it wants are not on nodes.
 func (s *state) missingOnNodes() map[types.UID]int {
 	missing := map[types.UID]int{}
 	for uid, set := range s.sets {

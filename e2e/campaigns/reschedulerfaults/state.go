@@ -42,15 +42,15 @@ type set struct {
 	replicas int
 }
 
-// life is what there is to say of an object.
+// life is the history of an object.
 type life[T any] struct {
 	object T
 	since  time.Time // heard of first
 	gone   bool
 }
 
-// state is what there is at a moment, as the API server says, and what was: what is gone stays,
-// as it was last. It is not for use from several goroutines at once.
+// state is the present and past state, as the API server says: a gone object stays, as it was last.
+// It is not for use from several goroutines at once.
 type state struct {
 	nodes   map[string]*nodeLife
 	pods    map[types.UID]*podLife
@@ -195,7 +195,7 @@ func (p *planLife) expires() time.Time {
 
 func (p *planLife) endedBy(t time.Time) bool { return !p.ended.IsZero() && !p.ended.After(t) }
 
-// step is what a plan does with a pod, nil when the plan does not move it.
+// step returns the plan's step for a pod, nil when the plan does not move it.
 func (p *planLife) step(uid types.UID) *v1alpha1.Step {
 	for i := range p.object.Spec.Steps {
 		if step := &p.object.Spec.Steps[i]; step.Pod.UID == uid {
@@ -245,7 +245,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// controllerOf is the UID of what makes a pod anew, "" for nothing.
+// controllerOf returns the UID of the controller that replaces a pod, "" for none.
 func controllerOf(pod *corev1.Pod) types.UID {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return owner.UID
@@ -267,7 +267,7 @@ func (s *state) leaving(plan *planLife) bool {
 	return false
 }
 
-// record is what the API server told of a run. Its methods are safe for concurrent use.
+// record holds what the API server told of a run. Its methods are safe for concurrent use.
 type record struct {
 	bindings *history.Bindings
 

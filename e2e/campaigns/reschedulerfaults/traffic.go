@@ -28,7 +28,7 @@ type eviction struct {
 	granted         bool
 }
 
-// traffic is what muster and reschedulers say to the API server during a run. It makes the
+// traffic carries the calls of muster and reschedulers to the API server during a run. It makes the
 // trouble of a script until that is over. Its methods are safe for concurrent use.
 type traffic struct {
 	*faultcampaign.Calls
@@ -57,7 +57,7 @@ func (t *traffic) toAPI(replica int, w http.ResponseWriter, r *http.Request, pas
 		pass.ServeHTTP(w, r)
 		return
 	}
-	if v == deletion && replica >= 0 { // muster deletes those that a gang preempts
+	if v == deletion && replica >= 0 { // muster deletes pods that a gang preempts
 		t.mu.Lock()
 		t.deletions = append(t.deletions, about)
 		t.mu.Unlock()

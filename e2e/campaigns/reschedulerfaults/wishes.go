@@ -131,7 +131,7 @@ func (r *run) taint(ctx context.Context, name string, ill bool) error {
 // whatever its template says: the name of the workload is the rest.
 const resizePrefix = "resize.e2e.muster.dev/"
 
-// resizer is what changes requests on creation, as a vertical autoscaler does.
+// resizer changes requests on creation, as a vertical autoscaler does.
 const resizer = "resizer"
 
 // startResizer has the API server change requests on creation from now on.
@@ -216,7 +216,7 @@ func (l *lane) createClaim(ctx context.Context) error {
 const (
 	// measuring is how often it is measured what nodes use.
 	measuring = time.Second
-	// mild is what pods of no workload use, in percent of what they request.
+	// mild is the usage of pods of no workload, in percent of their requests.
 	mild = 50
 )
 
@@ -252,7 +252,7 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-// usage is what nodes use by now, by their names.
+// usage returns the present usage of nodes, by their names.
 func (r *run) usage(now time.Time) map[string]*slov1alpha1.NodeMetricStatus {
 	used, pods := map[string]int64{}, map[string][]slov1alpha1.PodMetricInfo{}
 	r.record.look(func(s *state) {
@@ -281,7 +281,7 @@ func (r *run) usage(now time.Time) map[string]*slov1alpha1.NodeMetricStatus {
 	return all
 }
 
-// heat is what a pod uses, in percent of what it requests.
+// heat returns the usage of a pod, in percent of its request.
 func (r *run) heat(pod *corev1.Pod) int64 {
 	if w := r.script.workload(pod.Labels[appLabel]); w != nil {
 		return w.heat

@@ -21,7 +21,7 @@ import (
 )
 
 // Labels of pods: app is the name of their workload, tier that of a budget, and stays says why nobody may move them.
-// Those of nodes: rack is the domain.
+// Labels of nodes: rack is the domain.
 const (
 	appLabel, tierLabel, tierWeb = "app", "tier", "web"
 	staysLabel                   = "e2e.muster.dev/stays"
@@ -73,7 +73,7 @@ func guards() []guard { return []guard{notSafe, undisturbed, localData, ofSystem
 // claim is the one that all pods with a claim share.
 const claim = "shared"
 
-// replicas are pods that something makes anew.
+// replicas are pods that a controller replaces.
 type replicas struct {
 	name     string
 	kind     kind
@@ -109,7 +109,7 @@ func (w *replicas) labels() map[string]string {
 	return set
 }
 
-// template is what the pods are made of.
+// template makes the pods.
 func (w *replicas) template() corev1.PodTemplateSpec {
 	pod := workload.NewPod("", workload.Milli(w.milliCPU), workload.OfPriority(w.priority))
 	pod.Spec.TerminationGracePeriodSeconds = &w.grace
@@ -156,7 +156,8 @@ func (w *replicas) deployment() *appsv1.Deployment {
 	}
 }
 
-// statefulSet makes a pod anew whichever of the others is not ready: else none would come while another one waits for room.
+// statefulSet makes a pod again whichever of the others is not ready: else none would come while another one waits for
+// room.
 func (w *replicas) statefulSet() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{
 		ObjectMeta: w.meta(),
@@ -186,7 +187,7 @@ func (w *replicas) job() *batchv1.Job {
 	return job
 }
 
-// budget is a PodDisruptionBudget of the pods, that allows so many to be down.
+// budget returns a PodDisruptionBudget of the pods, that allows a number of them to be down.
 func (w *replicas) budget(most int) *policyv1.PodDisruptionBudget {
 	down := intstr.FromInt32(int32(most))
 	return &policyv1.PodDisruptionBudget{

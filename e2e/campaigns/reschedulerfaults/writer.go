@@ -23,7 +23,7 @@ import (
 // Priority classes above and below the default of 0.
 const raised, lowered = "raised", "lowered"
 
-// coresOfANode is what a node has of CPU.
+// coresOfANode is the CPU of a node.
 const coresOfANode = 4
 
 // write draws the script of a seed.
@@ -82,7 +82,7 @@ func (w *writer) within(part time.Duration) time.Duration {
 	return time.Duration(w.rand.Int64N(int64(part)))
 }
 
-// policies draws those that are on: at most one main one, which others might undo, and some of the rest.
+// policies draws the policies that are on: at most one main one, which others might undo, and some of the rest.
 func (w *writer) policies() sets.Set[rescheduling.Policy] {
 	on, r := sets.New(rescheduling.MakeRoom), w.rand
 	switch main := r.IntN(10); {
@@ -218,7 +218,7 @@ func (w *writer) addPod(milliCPU int64, priority string, when event) {
 // addPDBs has some workloads have a budget, that allows a pod to be down or comes to do so.
 func (w *writer) addPDBs() {
 	for _, a := range w.workloads {
-		if a.kind == batch { // of which nothing tells the API server how many pods they are to have: it lets none go
+		if a.kind == batch { // nothing tells the API server how many pods they are to have: it lets none go
 			continue
 		}
 		switch w.rand.IntN(6) {
@@ -244,7 +244,7 @@ func (w *writer) addPDBs() {
 	}
 }
 
-// someWorkload is one of those that there are, but for those of the system.
+// someWorkload draws one of the existing workloads, except the system's.
 func (w *writer) someWorkload() *replicas {
 	all := slices.DeleteFunc(slices.Clone(w.workloads), func(a *replicas) bool { return a.stays == ofSystem })
 	return all[w.rand.IntN(len(all))]

@@ -15,10 +15,10 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// A gang asks for so many members.
+// A gang asks for a number of members.
 const quorum = 3
 
-// cohort is what comes and goes together. Each has a number, and names that no other one has.
+// cohort comes and goes together. Each has a number, and names that no other one has.
 type cohort struct {
 	pods      []*corev1.Pod
 	groups    []*unstructured.Unstructured

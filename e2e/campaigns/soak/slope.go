@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// reading is what muster kept at a time since the start.
+// reading is muster's memory at a time since the start.
 type reading struct {
 	at         time.Duration
 	heap       int64 // bytes that are reachable, after a collection

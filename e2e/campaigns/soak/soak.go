@@ -45,7 +45,7 @@ type Options struct {
 	Progress io.Writer
 }
 
-// Report is what a soak found.
+// Report tells of a soak.
 type Report struct {
 	Pods    int // that came and went
 	warm    []reading

@@ -1,5 +1,5 @@
-// Command house prints how the main module is built: see package house. What is beyond a bound is
-// named.
+// Command house prints how the main module is built, and how many listed words the prose of all modules has: see
+// package house. It names what is beyond a bound.
 package main
 
 import (
@@ -20,7 +20,12 @@ func main() {
 }
 
 func run() error {
-	update := flag.Bool("update", false, "write the table of packages anew, from their comments, and measure nothing")
+	update := flag.Bool("update", false, "rewrite the table of packages from their comments, and measure nothing")
+	words := flag.Bool("words", false, "print where listed words stand, and no figures")
+	flag.Usage = func() {
+		fmt.Fprintf(flag.CommandLine.Output(), "Usage of house:\n\n%s\n", house.WordsRule)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	root, err := binaries.RepositoryDir(context.Background())
 	if err != nil {
@@ -32,6 +37,10 @@ func run() error {
 	report, err := house.Measure(root)
 	if err != nil {
 		return err
+	}
+	if *words {
+		report.PrintWords(os.Stdout)
+		return nil
 	}
 	report.Print(os.Stdout)
 	return nil

@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/e2e/release"
 )
 
-// made is what goreleaser has made.
+// made lists what goreleaser has made.
 type made struct {
 	Version   string `json:"version"`
 	Tag       string `json:"tag"`

@@ -102,7 +102,7 @@ func ground(ctx context.Context) (root string, owner release.Owner, err error) {
 	return root, owner, err
 }
 
-// writeNotes takes the notes of the release from the changelog; those of a snapshot are what is unreleased.
+// writeNotes takes the notes of the release from the changelog; a snapshot's notes are its unreleased changes.
 func writeNotes(root string, versions release.Versions, snapshot bool) error {
 	version := versions.App
 	if snapshot {

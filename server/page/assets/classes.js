@@ -38,7 +38,7 @@ export function drawClasses(into, answer) {
 
 const path = (hash) => `debug/equivalence/${encodeURIComponent(hash)}`;
 
-// openedClass is what is remembered of a class, by its hash.
+// openedClass shows what is remembered of a class, by its hash.
 export const openedClass = { path, draw: remembered };
 
 function remembered(told, hash) {
@@ -47,7 +47,7 @@ function remembered(told, hash) {
   const against = [...reasons].sort((a, b) => b[1] - a[1]).map(([reason, nodes]) => [reason, count(nodes)]);
   return [
     element('p', { class: 'counts' }, 'Pods like ', ...told.pods.flatMap((pod, i) => [i > 0 && ', ', link('pod', pod)]), told.controller && ` of ${told.controller}`,
-      `, profile ${told.profile}: ${count(told.calls)} calls, of which ${count(told.hits)} found it remembered; `,
+      `, profile ${told.profile}: ${count(told.calls)} calls, and ${count(told.hits)} of them found it remembered; `,
       `${count(told.fitting)} of ${count(told.nodes.length)} nodes that were asked about fit. `,
     element('a', { href: `${path(hash)}?format=text` }, 'Every node')),
     against.length > 0 && element('div', { class: 'scroll' }, table('What is against nodes', ['First reason', '#Nodes'], against)),

@@ -12,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// table has a caption, heads and rows of cells, the first of which names its row. Heads that begin
+// table has a caption, heads and rows of cells. The first cell of a row names it. Heads that begin
 // with # are of numbers.
 export function table(caption, heads, rows) {
   return frame(caption, heads, element('tbody', {}, rows.map((cells) => row(heads, cells))));

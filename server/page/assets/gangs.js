@@ -1,4 +1,4 @@
-// Gangs: those that wait, and why; and how far their members are.
+// Gangs: the waiting ones, and why; and how far their members are.
 
 import { element, table } from './element.js';
 import { link } from './opened.js';

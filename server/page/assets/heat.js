@@ -8,7 +8,7 @@ import { element } from './element.js';
 import { level, percent } from './units.js';
 import { update } from './update.js';
 
-// sizeOf is how large the cells of so many nodes are.
+// sizeOf returns the size of the cells for a number of nodes.
 const sizeOf = (nodes) => (nodes <= 48 ? 'large' : nodes <= 600 ? 'medium' : nodes <= 2500 ? 'small' : 'tiny');
 
 export class HeatMap {
@@ -26,7 +26,7 @@ export class HeatMap {
   // draw shows groups of nodes, each { name, title, nodes }, where nodes are { node, share } in their order. A group without
   // a name is the only one.
   //
-  // Cells stay where they are and show another node if the order has changed: thousands that move would be laid out anew.
+  // Cells stay where they are and show another node if the order has changed: thousands that move would be laid out again.
   draw(groups) {
     const focused = this.list.contains(document.activeElement);
     const { pointed } = this;
@@ -134,7 +134,7 @@ export class HeatMap {
     to[event.key]?.focus();
   }
 
-  // beside is the cell so many rows further down, or the nearest one of the next group.
+  // beside returns the cell a number of rows further down, or the nearest one of the next group.
   beside(rows) {
     const row = this.current.parentElement;
     const columns = getComputedStyle(row).gridTemplateColumns.split(' ').length;

@@ -27,7 +27,7 @@ export const pointedAt = (node, opened) => [
   opened ? element('p', { class: 'hint' }, 'Its figures, and what is on it, are below.') : figuresOf(node),
 ];
 
-// openedNode is what is on a node, by its name.
+// openedNode shows what is on a node, by its name.
 export const openedNode = { path: (name) => `debug/nodes/${encodeURIComponent(name)}`, draw: contents };
 
 function contents(node) {

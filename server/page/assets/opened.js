@@ -13,7 +13,7 @@ export const link = (kind, name, text = name) => element('a', { href: hashOf(kin
 
 export class Opened {
   // places has for each kind into which element a thing is drawn, the path where muster tells of it, and what draws that:
-  // draw(told, name) returns elements; and of which answers it is a part, so that it changes with them. If shows is there, it
+  // draw(told, name) returns elements; and the answers that it is a part of, so that it changes with them. If shows is there, it
   // is called with the name of the one that is shown, or null.
   constructor(places) {
     Object.assign(this, { places, asking: null });

@@ -31,7 +31,7 @@ at('find').addEventListener('submit', (event) => {
   opened.open('pod', at('find-pod').value.trim());
 });
 
-// panels are what is drawn: where, of which answer, and what it is called if that fails.
+// panels say what is drawn: where, from which answer, and under which title if that fails.
 const panels = {
   nodes: { title: 'the cluster', into: at('cluster'), draw: (answer) => answer instanceof Error || cluster.set(answer.nodes) },
   pending: { title: 'pending pods', into: at('pending'), draw: (answer) => drawPending(at('pending'), answer) },
@@ -47,7 +47,7 @@ const panels = {
   },
   summary: { title: 'the summary', into: at('summary'), draw: summary },
 };
-const failures = new Map(); // errors of those that could not be drawn, by name
+const failures = new Map(); // errors of panels that could not be drawn, by name
 
 // drawn draws a panel, and returns whether that went well. What goes wrong in one does not keep others from being drawn.
 function drawn(name, answer) {
@@ -109,7 +109,7 @@ function state(text, kind) {
   document.body.dataset.state = kind;
 }
 
-// stateOf is what there is to say while muster answers.
+// stateOf returns the state to show while muster answers.
 function stateOf() {
   if (failures.size > 0) {
     const [error] = failures.values();

@@ -57,7 +57,7 @@ function card(plan) {
       (plan.beneficiaries ?? []).map((one) => element('li', { class: 'arrival' }, `${one.pod} gets a place on ${one.node}`, one.why && element('small', {}, one.why))))));
 }
 
-// approval is what to type to have a plan carried out. The page itself changes nothing.
+// approval tells what to type to have a plan carried out. The page itself changes nothing.
 function approval(name) {
   const command = `kubectl annotate reschedulingplan ${name} rescheduling.muster.dev/approve=true`;
   const copy = element('button', { type: 'button' }, 'Copy');

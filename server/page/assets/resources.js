@@ -21,7 +21,7 @@ const device = /gpu|tpu|npu|\/mig-|neuron|gaudi|accelerator/i;
 const rank = (name) => (device.test(name) ? 0 : name.startsWith('hugepages-') ? 3 : name.includes('/') ? 1 : 2);
 
 // extendedByWeight are the extended resources that nodes offer or pods request, with the share that is requested of each, NaN
-// if none is offered: those that matter most first, and of the like those of which most is requested.
+// if none is offered: the ones that matter most first, and among equal ones the most requested.
 export function extendedByWeight(nodes) {
   const all = new Map();
   for (const { allocatable, requested } of nodes) {

@@ -1,4 +1,4 @@
-// A table of many rows, of which those are made that can be seen: a cluster has thousands of nodes.
+// A table of many rows that makes only the visible ones: a cluster has thousands of nodes.
 
 import { element, frame, row } from './element.js';
 import { update } from './update.js';
@@ -8,14 +8,14 @@ const beyond = 20; // rows that are made above and below what is seen
 const few = 200; // rows that are all made
 
 export class Rows {
-  // into scrolls. cells makes the cells of the row of an item, the first of which names it.
+  // into scrolls. cells makes the cells of the row of an item. The first cell names it.
   constructor(into, caption, cells) {
     Object.assign(this, { into, caption, cells, items: [], height: tall, body: element('tbody') });
     this.head([]);
     into.addEventListener('scroll', () => this.draw(), { passive: true });
   }
 
-  // head gives the columns their heads. Those that begin with # are of numbers.
+  // head gives the columns their heads. A head that begins with # is of numbers.
   head(heads) {
     this.heads = heads;
     this.table = frame(this.caption, heads, this.body);

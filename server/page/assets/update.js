@@ -1,8 +1,8 @@
 // What is drawn again is merged into what is there: an element that shows the same thing stays, and only what differs in it is
-// changed. So it keeps the focus, a selection, its scroll position and whether it is open, and little is laid out anew.
+// changed. So it keeps the focus, a selection, its scroll position and whether it is open, and little is laid out again.
 
 // update gives an element these children. A child that is there already stays: the one with the same data-key, or without a
-// key the first, second … of its name. It stays with its listeners; those of the new one are dropped.
+// key the first, second … of its name. It stays with its listeners; the new one's listeners are dropped.
 export function update(into, ...children) {
   const made = document.createDocumentFragment();
   made.append(...children);

@@ -159,7 +159,7 @@ func (c *cluster) list(w http.ResponseWriter, r *http.Request, namespace string)
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// forward does what a kubelet does with streams: those of a request belong together.
+// forward does what a kubelet does with streams: the streams of a request belong together.
 func (c *cluster) forward(w http.ResponseWriter, r *http.Request, pod string) {
 	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
 		c.Error(err)

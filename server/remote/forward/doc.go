@@ -11,5 +11,5 @@
 //	defer way.Close()
 //	transport := &http.Transport{DialContext: way.Dial}
 //
-// A Forward that has lost its connection looks for a pod anew when it dials next.
+// A Forward that has lost its connection looks for a pod again when it dials next.
 package forward

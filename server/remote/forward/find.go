@@ -35,7 +35,7 @@ type AbsenceError struct{ message string }
 
 func (e *AbsenceError) Error() string { return e.message }
 
-// find returns the pods of a process that run, those that are ready first. There is at least one.
+// find returns the running pods of a process, the ready ones first. There is at least one.
 func find(ctx context.Context, client kubernetes.Interface, p Process, namespace string) ([]candidate, error) {
 	pods, where, err := list(ctx, client, p, namespace)
 	if err != nil {

@@ -20,8 +20,8 @@ type Options struct {
 	Process Process
 	// Namespace of the pods, "" for any.
 	Namespace string
-	// Leads tells whether it leads whom a function dials, of several pods that are ready. Nil is for processes of which any
-	// may be asked.
+	// Leads tells whether the pod that a function dials is the leader among several ready pods. Leads is nil for processes
+	// that may be asked through any pod.
 	Leads func(context.Context, DialFunc) bool
 }
 
@@ -71,7 +71,7 @@ func (f *Forward) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return f.open(ctx, f.connection, f.at)
 }
 
-// Close ends all connections. Who dials afterwards has it look for a pod anew.
+// Close ends all connections. A later dial looks for a pod again.
 func (f *Forward) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

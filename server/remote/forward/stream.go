@@ -18,7 +18,7 @@ import (
 // sayingTime bounds how long a kubelet is waited for that has ended a stream, to say why.
 const sayingTime = 2 * time.Second
 
-// RefusedError is what a kubelet says of a port that it does not reach.
+// RefusedError holds a kubelet's message about a port that it does not reach.
 type RefusedError struct {
 	at      candidate
 	message string
@@ -39,7 +39,7 @@ type stream struct {
 	data    httpstream.Stream
 	release func()
 	at      candidate
-	// said is what the kubelet has to say against it, "" for nothing.
+	// said is the kubelet's objection, "" for none.
 	said   <-chan string
 	begun  atomic.Bool // something has come
 	closed atomic.Bool

@@ -29,7 +29,7 @@ func upgrade(ctx context.Context, config *rest.Config, at candidate) (httpstream
 	return connection, nil
 }
 
-// until is what create returns, unless a context ends before. What comes too late is closed.
+// until returns the result of create, unless a context ends before. A late result is closed.
 func until[T any](ctx context.Context, create func() (T, error), closeLate func(T)) (T, error) {
 	type result struct {
 		made T

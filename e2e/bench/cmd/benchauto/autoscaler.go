@@ -26,8 +26,8 @@ const (
 	beforeDeletion = 300 * time.Millisecond // until kube-scheduler has seen a taint
 )
 
-// autoscaler stands in for Cluster Autoscaler: it adds nodes for pods that fit nowhere, and removes those that are not
-// needed, by the same rules as far as these are about requests. It knows nothing of muster but its taints.
+// autoscaler stands in for Cluster Autoscaler: it adds nodes for pods that fit nowhere, and removes unneeded nodes, by
+// the same rules as far as these are about requests. It knows nothing of muster except its taints.
 type autoscaler struct {
 	ground *ground
 	view   *view
@@ -81,7 +81,7 @@ func (a *autoscaler) scan(ctx context.Context, now time.Time) error {
 	return a.scaleDown(ctx, layout, now)
 }
 
-// scaleUp asks for nodes for the pods that fit nowhere, neither on those that are there nor on those that come.
+// scaleUp asks for nodes for the pods that fit neither the present nodes nor the coming ones.
 func (a *autoscaler) scaleUp(l *layout, now time.Time) {
 	var bins []room
 	for range len(a.coming) + l.starting() {
@@ -136,7 +136,7 @@ func (a *autoscaler) scaleDown(ctx context.Context, l *layout, now time.Time) er
 	return a.remove(ctx, little[:min(len(little), spare, 1)])
 }
 
-// remove keeps pods off nodes, evicts those that are there, and deletes the nodes. One whose pods do not go stays.
+// remove keeps pods off nodes, evicts their pods, and deletes the nodes. One whose pods do not go stays.
 func (a *autoscaler) remove(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := a.taint(ctx, name, taintDeleted, true); err != nil {

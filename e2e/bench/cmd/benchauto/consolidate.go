@@ -41,7 +41,7 @@ func unbounded() map[string]any {
 	}
 }
 
-// consolidate prints how long it takes until no more of so many nodes are in use than are needed.
+// consolidate prints how long it takes until no more nodes are in use than are needed.
 func consolidate(ctx context.Context, nodes int, out io.Writer) error {
 	g, err := newGround(ctx, unbounded(), out)
 	if err != nil {

@@ -36,7 +36,7 @@ type service struct {
 	jitter []float64
 }
 
-// services draws those of a day. Most have their peak in the afternoon, some at night.
+// services draws the services of a day. Most have their peak in the afternoon, some at night.
 func drawServices(seed uint64) []*service {
 	r := rand.New(rand.NewPCG(seed, 0))
 	all := make([]*service, services)

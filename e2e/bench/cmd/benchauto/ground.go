@@ -85,7 +85,7 @@ func (g *ground) createNode(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// newSet is a workload of so many pods.
+// newSet returns a workload of a number of pods.
 func newSet(name string, replicas int32, milliCPU, mebibytes int64) *appsv1.ReplicaSet {
 	set := map[string]string{"app": name}
 	pod := workload.NewPod("", workload.Milli(milliCPU)).Spec

@@ -48,7 +48,7 @@ func (l *layout) starting() (count int) {
 	return count
 }
 
-// place puts a pod on the first node that has room and takes it, but for one.
+// place puts a pod on the first node that has room and takes it, leaving one node out.
 func (l *layout) place(pod *corev1.Pod, but string) bool {
 	need := requests(pod)
 	for _, node := range l.nodes {
@@ -60,7 +60,7 @@ func (l *layout) place(pod *corev1.Pod, but string) bool {
 	return false
 }
 
-// leastUsed are the names of the nodes, that of which the least is used first.
+// leastUsed returns the names of the nodes, the least used one first.
 func (l *layout) leastUsed() []string {
 	names := make([]string, 0, len(l.nodes))
 	for _, node := range l.nodes {

@@ -3,10 +3,10 @@
 // Part c, consolidation: 41 workloads of ten pods are spread over 500 nodes, and the policy Coalesce empties nodes with no
 // budgets to wait for. The time is from the start of the rescheduler until no more nodes are in use than the pods need.
 //
-// Part d, a day: workloads grow and shrink as over a day, and come and go, on nodes that a stand-in for Cluster
-// Autoscaler adds and removes. The day is lived twice, without and with the rescheduler in mode Auto. Time is accelerated:
-// all durations of the configuration and of the stand-in are divided by the same factor, but for what a control plane needs
-// by itself. Held against each other are the pods that waited for long, the workloads that fell below what their
+// Part d, a day: workloads grow and shrink as over a day, and come and go, on nodes that a stand-in for Cluster Autoscaler
+// adds and removes. The day is lived twice, without and with the rescheduler in mode Auto. Time is accelerated: all
+// durations of the configuration and of the stand-in are divided by the same factor, except the times that a control plane
+// needs by itself. Held against each other are the pods that waited for long, the workloads that fell below what their
 // PodDisruptionBudget asks for, and how long nodes were there.
 //
 // It prints lines `figure NAME=VALUE`.

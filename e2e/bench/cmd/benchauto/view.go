@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// view is what watches show of pods and nodes. Objects of it must not be changed.
+// view holds the pods and nodes that watches show. Objects of it must not be changed.
 type view struct {
 	pods    listers.PodLister
 	nodes   listers.NodeLister

@@ -18,7 +18,7 @@ const (
 	backlog arrival = "backlog"
 	// nominated pods wait, and the scheduler starts when muster has nominated them.
 	nominated arrival = "nominated"
-	// together is a backlog for which extender and scheduler start at the same moment.
+	// together is a backlog that extender and scheduler start on at the same moment.
 	together arrival = "together"
 	// live pods are created while the contender is at work.
 	live arrival = "live"
@@ -88,7 +88,7 @@ func (m *meeting) rate(t podwatch.Tally) float64 {
 	return float64(t.Bound) / t.Last.Sub(m.created).Seconds()
 }
 
-// awaitNominations returns when muster has nominated so many pods, or as many as it is
+// awaitNominations returns when muster has nominated a number of pods, or the most that it is
 // allowed to, and says when it nominated the last one.
 func (l laboratory) awaitNominations(ctx context.Context, watch *podwatch.Watch, pods int) (last time.Time, err error) {
 	count := 0

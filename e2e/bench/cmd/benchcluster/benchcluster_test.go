@@ -81,7 +81,7 @@ func TestFiguresAreMediansOfRoundsAndOfTheirRatios(t *testing.T) {
 	}
 }
 
-// rounds are measurements of so many pods per second.
+// rounds returns measurements with rates in pods per second.
 func rounds(rates ...float64) []measurement {
 	var all []measurement
 	for _, rate := range rates {
@@ -117,7 +117,7 @@ figure nominate_backlog_together_vs_stock_1000_all=3.00
 figure nominate_live_vs_stock_1000_all=1.25
 figure nominate_backlog_lead_s_1000=2.0
 `},
-		"so are those that keep apart": {placementAffinity(), `figure placement_affinity_backlog_stock_1000=10.0
+		"so are pods that keep apart": {placementAffinity(), `figure placement_affinity_backlog_stock_1000=10.0
 figure placement_affinity_nominated_nominate_offload_1000=20.0
 figure placement_affinity_together_nominate_offload_1000=30.0
 figure placement_affinity_live_stock_1000=40.0

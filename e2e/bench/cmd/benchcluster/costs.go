@@ -45,7 +45,7 @@ func (l laboratory) costs(e *contender.Entry) (costs, error) {
 	return all, nil
 }
 
-// perPod is what was needed since, for each of so many pods.
+// perPod divides the resources that were needed since by the number of pods.
 func (c costs) perPod(since costs, pods int) costs {
 	each := costs{}
 	for p, now := range c {

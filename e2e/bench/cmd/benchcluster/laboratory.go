@@ -28,7 +28,7 @@ type laboratory struct {
 // measured labels the pods of a cell.
 const measured = "example.com/measured"
 
-// measurement is what came of a cell in one round.
+// measurement is the outcome of a cell in one round.
 type measurement struct {
 	rate float64 // pods per second
 	// lead is how long muster had before the scheduler started, where it had any.
@@ -76,7 +76,7 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.Client, measured)
 }
 
-// followCosts returns when so many pods are bound, and what each has cost since the first ones were.
+// followCosts returns when a number of pods are bound, and the cost of each since the first ones were.
 func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *podwatch.Watch, pods int) (costs, error) {
 	var first costs
 	before := 0

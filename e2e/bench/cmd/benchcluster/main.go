@@ -20,9 +20,9 @@
 // start at the same moment; or both are at work when sixteen clients begin to create the
 // pods, which are then counted from the first creation on.
 //
-// It prints a table of medians, one of what a pod costs each process, and lines `figure
-// NAME=VALUE`; ratios are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS
-// change what is measured; BENCH_MIN_BACKLOG has muster nominate from so many pods on, though it saves little.
+// It prints a table of medians, one of what a pod costs each process, and lines `figure NAME=VALUE`; ratios
+// are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured;
+// BENCH_MIN_BACKLOG is the number of pods from which muster nominates, though it saves little.
 package main
 
 import (

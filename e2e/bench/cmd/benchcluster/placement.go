@@ -9,8 +9,8 @@ import (
 // placement are the trials of nodeSelection: Nominate by the ways in which pods arrive.
 func placement() []trial { return []trial{placementPlain(), placementAffinity()} }
 
-// placementPods is how many pods such a cell binds: as many as muster may be ahead of the
-// scheduler by default.
+// placementPods is the number of pods that such a cell binds: the number by which muster may be
+// ahead of the scheduler by default.
 const placementPods = 2000
 
 // placementPlain is about pods that ask for room alone.

@@ -23,7 +23,7 @@ const (
 	maxPods   = 20_000
 )
 
-// plan is what is measured of a trial.
+// plan lists the measurements of a trial.
 type plan struct {
 	sizes  []int
 	rounds int

@@ -42,7 +42,7 @@ type lead struct {
 // setting is under what conditions somebody is measured.
 type setting struct {
 	arrival arrival
-	// all says that all nodes are scored, else as many as the scheduler likes.
+	// all says that all nodes are scored, else the scheduler chooses the number.
 	all bool
 	// optedIn says that pods are gated when they are created, for muster to place them.
 	optedIn bool

@@ -25,7 +25,7 @@ const patience = 5 * time.Minute
 type ground struct {
 	*lab.Lab
 	programs contender.Programs
-	job      types.UID // of whom the pods are: those of a gang have somebody who made them
+	job      types.UID // the pods' owner: pods of a gang have one
 	run      int
 	pods     int // that are measured
 }

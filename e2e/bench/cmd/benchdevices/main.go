@@ -1,4 +1,4 @@
-// Command benchdevices measures what devices cost, on nodes with 8 each, half of which are held by claims.
+// Command benchdevices measures what devices cost, on nodes with 8 each. Claims hold half of them.
 //
 // In the process, on 500 and on 5,000 nodes: the predicate DynamicResources for a pod that claims one device, afresh on
 // every node; the filters of a pod that is remembered, after a claim was allocated on one node (cached), and the plan of a
@@ -29,7 +29,7 @@ const (
 
 func main() {
 	rounds := flag.Int("rounds", 5, "how often everything is measured")
-	nodes := flag.Int("nodes", 500, "how many nodes there are; a verdict is measured on ten times as many as well")
+	nodes := flag.Int("nodes", 500, "how many nodes there are; a verdict is measured on ten times this number as well")
 	flag.Parse()
 	quiet.Measure("benchdevices", func(ctx context.Context) error { return run(ctx, *rounds, *nodes, os.Stdout, os.Stderr) })
 }

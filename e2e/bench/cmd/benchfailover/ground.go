@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	members = 3 // of the gang, each of which needs a node
+	members = 3 // of the gang; each needs a node
 	high    = "high"
 	// patience is a limit for what takes seconds on an idle machine.
 	patience = 2 * time.Minute
 	poll     = 5 * time.Millisecond
 )
 
-// ground is a control plane with two schedulers, a muster of which they know nothing, and a gang whose room is reserved.
+// ground is a control plane with two schedulers, a muster that they know nothing of, and a gang whose room is reserved.
 type ground struct {
 	*lab.Lab
 	schedulers *controlplane.SchedulerReplicas
@@ -50,7 +50,7 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err err
 	return g, g.reserve(ctx)
 }
 
-// nodes are as many as there are members.
+// nodes returns a node for each member.
 func nodes() (all []*corev1.Node) {
 	for i := range members {
 		all = append(all, workload.NewNode(fmt.Sprintf("node-%d", i), "4", workload.Room(16, 20)))

@@ -46,8 +46,8 @@ func cases() []benchCase {
 	}
 }
 
-// order of the contenders in a round, from 0. In twice as many rounds as there are contenders each is first, and
-// follows each other one, twice (the design of Williams).
+// order of the contenders in a round, from 0. Rounds number twice the contenders. In them each contender is
+// first, and follows each other one, twice (the design of Williams).
 func (c benchCase) order(round int) []contender.Contender {
 	count := len(c.contenders)
 	turn := round % count

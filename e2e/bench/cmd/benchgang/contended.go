@@ -19,7 +19,7 @@ const (
 	seldom = time.Second
 )
 
-// standOff has as many gangs start as can, and the others wait.
+// standOff starts every gang that fits, and the others wait.
 func standOff(ctx context.Context, r *cellRun) (came measurement, err error) {
 	survey := r.survey(ctx, often)
 	if came.took, err = r.start(ctx, ofRivals); err != nil {
@@ -46,7 +46,7 @@ func standOff(ctx context.Context, r *cellRun) (came measurement, err error) {
 	return came, err
 }
 
-// takeTurns has gangs start of which there is room for one at a time.
+// takeTurns starts gangs that have room for one at a time.
 func takeTurns(ctx context.Context, r *cellRun) (came measurement, err error) {
 	survey := r.survey(ctx, often)
 	began, err := r.createPods(ctx)

@@ -55,8 +55,8 @@ func (r *cellRun) calmDown(ctx context.Context) error {
 	return fmt.Errorf("wait for the control plane to calm down: %w", err)
 }
 
-// effort is what everything that is at work has needed since it started: the control plane, with
-// its scheduler, and the extender.
+// effort returns the work of all running processes since they started: the control plane, with its
+// scheduler, and the extender.
 func (r *cellRun) effort() (time.Duration, error) {
 	pids := sets.New(slices.Collect(maps.Values(r.ControlPlane.Pids()))...).Insert(r.entry.Pids()...)
 	return process.CPU(pids.UnsortedList()...)

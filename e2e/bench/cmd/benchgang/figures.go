@@ -59,8 +59,8 @@ func (r results) printFigures(out io.Writer) {
 	}
 }
 
-// printAhead prints how a contender fares for which muster reserves places, against native gang scheduling. A prefix
-// is before the names.
+// printAhead prints how a contender with places reserved by muster fares against native gang scheduling. A prefix is
+// before the names.
 func (r results) printAhead(figure func(name string, digits int, value float64), who contender.Contender, prefix string) {
 	if !r.has(who, caseMany) && !r.has(who, caseThousand) && !r.has(who, caseStandoff) && !r.has(who, caseTurns) &&
 		!r.has(who, caseNeighbours) {

@@ -17,7 +17,7 @@ import (
 // Labels of the pods that are created here.
 const (
 	measured = "example.com/measured"
-	gangOf   = "example.com/gang" // its gang, whoever the contender is
+	gangOf   = "example.com/gang" // its gang, with any contender
 )
 
 // gangs are several groups of pods of the same size that ask for room alone.
@@ -29,7 +29,7 @@ type gangs struct {
 }
 
 const (
-	coresOfNode      = 16 // of those that contended pods are for
+	coresOfNode      = 16 // of a node that contended pods are for
 	coresOfContended = 15 // leaves room for neighbours
 )
 

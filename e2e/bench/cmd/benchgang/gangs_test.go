@@ -52,8 +52,8 @@ func TestContendedGangsComeInTurn(t *testing.T) {
 		gangs gangs
 		want  []string
 	}{
-		"gangs for which there is room come one after the other": {gangs{count: 2, size: 2}, []string{"app-0", "app-0", "app-1", "app-1"}},
-		"others come in turn": {gangs{count: 2, size: 2, contended: true}, []string{"app-0", "app-1", "app-0", "app-1"}},
+		"gangs with room come one after the other": {gangs{count: 2, size: 2}, []string{"app-0", "app-0", "app-1", "app-1"}},
+		"others come in turn":                      {gangs{count: 2, size: 2, contended: true}, []string{"app-0", "app-1", "app-0", "app-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string

@@ -21,7 +21,7 @@ import (
 
 const (
 	seed = 1
-	// patience is how long a cell may take, beside the time for which gangs wait.
+	// patience is the longest time of a cell, beside the time that gangs wait.
 	patience = 5 * time.Minute
 )
 

@@ -27,7 +27,7 @@ const (
 	maxScale  = 10
 )
 
-// plan is what is measured.
+// plan lists the measurements.
 type plan struct {
 	cases  []benchCase
 	rounds int

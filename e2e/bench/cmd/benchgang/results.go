@@ -18,7 +18,7 @@ type cell struct {
 	contender contender.Contender
 }
 
-// measurement is what came of a cell in one round. What its case is not about is 0.
+// measurement is the outcome of a cell in one round. A figure that its case does not measure is 0.
 type measurement struct {
 	// took is from the creation of the first pod until the last gang that can start is whole.
 	took time.Duration
@@ -26,9 +26,9 @@ type measurement struct {
 	effort time.Duration
 	// partial is how many gangs were bound in part at the end.
 	partial int
-	// waiting is what it cost that gangs waited.
+	// waiting is the cost of gangs waiting.
 	waiting costs
-	// room is what muster kept for gangs and gave to them.
+	// room is the room that muster kept for gangs and gave to them.
 	room room
 	// beside and alone are the 99th percentile of the time that pods without a gang took, with
 	// gangs that wait and without.
@@ -55,7 +55,7 @@ func (m measurement) String() string {
 // results are the measurements of each cell, one for each round.
 type results map[cell][]measurement
 
-// of is what a figure is about in each measurement of a cell.
+// of returns a figure from each measurement of a cell.
 func (r results) of(c cell, value func(measurement) float64) []float64 {
 	values := make([]float64, len(r[c]))
 	for round, m := range r[c] {

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/e2e/muster"
 )
 
-// room is what gangs took of the cluster over a time, in pods times seconds: all pods of a
+// room is the part of the cluster that gangs took over a time, in pods times seconds: all pods of a
 // case ask for the same.
 type room struct {
 	idle  float64 // counted for a member that is not being bound yet
@@ -24,7 +24,7 @@ func (r room) share() float64 {
 	return r.idle / r.taken
 }
 
-// roomOf is what gangs take for so long.
+// roomOf returns the room that gangs take over a period.
 func roomOf(gangs map[string]muster.Gang, length time.Duration) (r room) {
 	for _, g := range gangs {
 		r.idle += float64(g.Placed+g.Held) * length.Seconds()

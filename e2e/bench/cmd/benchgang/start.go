@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// startAll creates gangs for which there is room and waits for all of them.
+// startAll creates gangs that have room and waits for all of them.
 func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
 	before, err := r.effort()
 	if err != nil {
@@ -19,7 +19,7 @@ func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
 	return came, err
 }
 
-// start creates the gangs and waits until so many are whole. It says how long that took.
+// start creates the gangs and waits until a number of them are whole. It says how long that took.
 func (r *cellRun) start(ctx context.Context, count int) (took time.Duration, err error) {
 	began, err := r.createPods(ctx)
 	if err != nil {

@@ -95,7 +95,7 @@ func (o *observer) tried() (n int) {
 	return n
 }
 
-// result is what was written down until now.
+// result returns what was written down until now.
 func (o *observer) result() *log {
 	o.mu.Lock()
 	defer o.mu.Unlock()

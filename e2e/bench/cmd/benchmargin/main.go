@@ -1,10 +1,10 @@
 // Command benchmargin measures how long a stock kube-scheduler may go on to bind pods to a node after the watch has
 // shown that a gated pod is nominated there: it took them up before it saw the nomination.
 //
-// Each node has room for one pod. As many pods come as there are nodes, and meanwhile a gated pod is nominated to every
-// node, by the same priority. A trial is a nomination that the watch showed while no pod was bound to its node. It is
-// raced when one is bound there nevertheless, so long after. The scheduler runs with the limits that it has by default
-// on its calls to the API server (50 a second, 100 at once: what it has decided waits for its turn) and without any.
+// Each node has room for one pod. The number of pods equals the number of nodes; meanwhile a gated pod is nominated to
+// every node, by the same priority. A trial is a nomination that the watch showed while no pod was bound to its node. A
+// trial is raced when a pod is bound to the node nevertheless, after this long. The scheduler runs with its default
+// limits on calls to the API server (50 a second, 100 at once: its decisions wait for their turn) and without any.
 //
 // Three rules say when the place is taken for kept: a margin after the nomination was shown; when all pods that had been
 // created by then were bound or refused; and a margin after that, as muster does. For each of them it is counted how
@@ -35,7 +35,7 @@ const (
 	lastHope = 9
 )
 
-// margin is what muster waits by default.
+// margin is the time that muster waits by default.
 const margin = 250 * time.Millisecond
 
 func main() {
@@ -64,7 +64,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	return nil
 }
 
-// measure runs rounds on one control plane until there are so many trials.
+// measure runs rounds on one control plane until there are enough trials.
 func measure(ctx context.Context, limited bool, nodes, trials int, out io.Writer) ([]trial, error) {
 	g, err := newGround(ctx, limited, nodes, out)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// log is what the watch showed in a round, by the clock of this process.
+// log holds what the watch showed in a round, by the clock of this process.
 type log struct {
 	nominated map[string]time.Time // when each node was
 	bound     map[string]time.Time // when a pod was bound to each node
@@ -73,7 +73,7 @@ func lost(all []trial, after func(*trial) time.Duration) (n int) {
 	return n
 }
 
-// enough is the least margin after which at most one in so many trials is raced.
+// enough returns the least margin after which at most one trial in a given number is raced.
 func enough(all []trial, oneIn int) time.Duration {
 	var raced []time.Duration
 	for _, t := range all {

@@ -97,8 +97,8 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	return rate, devices.ClearClaims(g.ctx, g.Client)
 }
 
-// schedule has a contender schedule until so many pods are bound, and returns when its scheduler was ready, and what is left of
-// the churn.
+// schedule has a contender schedule until a number of pods are bound, and returns when its scheduler was ready, and the
+// remainder of the churn.
 func (g *ground) schedule(
 	ctx context.Context, meanwhile churn, c contender.Contender, watch *podwatch.Watch, pods int,
 ) (ready time.Time, left []*corev1.Pod, err error) {

@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/e2e/bench/lab"
 )
 
-// churn is what comes and goes until the context ends. It returns what is left of it.
+// churn creates and deletes objects until the context ends. It returns the remaining objects.
 type churn func(ctx context.Context, g *ground) (left []*corev1.Pod, err error)
 
 const (

@@ -24,7 +24,7 @@ const (
 	maxPods   = 5_000
 )
 
-// plan is what is measured.
+// plan lists the measurements.
 type plan struct {
 	nodes, rounds, pods int
 	workloads           []scenario
@@ -54,8 +54,7 @@ func planFromEnv(getenv func(string) string) (p plan, err error) {
 	return p, nil
 }
 
-// order are the contenders of a workload in a round: those of the plan and the one that is recommended for it, another one first each
-// time.
+// order returns the contenders of a workload in a round: the plan's and the recommended one, starting with another one each time.
 func (p plan) order(w scenario, round int) []contender.Contender {
 	contenders := p.contenders
 	if !slices.Contains(contenders, w.way) {

@@ -25,7 +25,7 @@ const (
 // shape makes a pod what its workload is about.
 type shape func(*corev1.Pod)
 
-// pods makes so many pods of a namespace. None has a controller, as none of upstream's has.
+// pods makes a number of pods of a namespace. None has a controller, as in upstream's workloads.
 func pods(namespace, prefix string, count int, shapes ...shape) []*corev1.Pod {
 	all := make([]*corev1.Pod, count)
 	for i := range all {

@@ -60,7 +60,7 @@ func (g *ground) csiVolumes(pods []*corev1.Pod) error { return g.volumes(csi, po
 
 func (g *ground) inTreeVolumes(pods []*corev1.Pod) error { return g.volumes(inTree, pods) }
 
-// volumes gives each pod a claim that is bound to a volume. Those that are there stay.
+// volumes gives each pod a claim that is bound to a volume. Existing volumes stay.
 func (g *ground) volumes(kind storage, pods []*corev1.Pod) error {
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany}
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}

@@ -175,7 +175,7 @@ func settleIn(namespace string, count int, shapes ...shape) settling {
 	}
 }
 
-// waiting has as many pods wait as there are nodes.
+// waiting leaves one pod waiting for each node.
 func waiting(shapes ...shape) settling {
 	return func(nodes []*corev1.Node) []*corev1.Pod {
 		return pods(plainNamespace, "waiting", len(nodes), shapes...)
@@ -199,12 +199,12 @@ func settleMixed(nodes []*corev1.Node) []*corev1.Pod {
 	return all
 }
 
-// settleTeams has as many pods of each team on the nodes, no two on one as far as there are nodes.
+// settleTeams puts the same number of pods of each team on the nodes, no two on one as far as there are nodes.
 func settleTeams(each int, shapes ...shape) settling {
 	return func(nodes []*corev1.Node) []*corev1.Pod {
 		var all []*corev1.Pod
 		for i := range initTeams {
-			count := min(each, len(nodes)*each/(each+10)/initTeams) // leave room for those that are measured
+			count := min(each, len(nodes)*each/(each+10)/initTeams) // leave room for the measured ones
 			all = append(all, pods(initTeam(i), "settled", count, shapes...)...)
 		}
 		return on(nodes, all)

@@ -83,12 +83,12 @@ func (e *evaluation) set(object any) error {
 	return e.cluster.Set(trimmed.(runtime.Object))
 }
 
-// run measures so many rounds. In each, a pod of another Deployment and one of the same
-// come to a node and go again.
+// run measures a number of rounds. In each, a pod of another Deployment and one of the same come to
+// a node and go again.
 func (e *evaluation) run(ctx context.Context, rounds int) (measured, error) {
 	var m measured
 	other, own := e.in.one(1, "other"), e.in.one(0, "own")
-	crowded := e.in.byZone[1] // one more pod of the Deployment there is as many as the skew allows
+	crowded := e.in.byZone[1] // one more pod of the Deployment there reaches the skew
 	for round := range warmUp + rounds {
 		if round == warmUp {
 			m = measured{}
@@ -110,13 +110,13 @@ func (e *evaluation) run(ctx context.Context, rounds int) (measured, error) {
 }
 
 const (
-	// warmUp is the number of rounds before those that count.
+	// warmUp is the number of rounds that do not count, before the others.
 	warmUp = 5
 	// stride is from one node that changes to the next.
 	stride = 37
 )
 
-// measured is what a run has measured.
+// measured holds the measurements of a run.
 type measured struct {
 	other, own   visits
 	full, inTree series // both of each round

@@ -54,8 +54,8 @@ func newInput(nodes int) *input {
 	return in
 }
 
-// nodeFor deals the replicas of a Deployment out to the zones in turn, and in each to
-// nodes that follow those of the Deployment before.
+// nodeFor deals the replicas of a Deployment out to the zones in turn, and within a zone to the
+// nodes after the Deployment before.
 func (in *input) nodeFor(deployment, replica int) *corev1.Node {
 	zones := len(in.byZone)
 	zone := in.byZone[replica%zones]

@@ -36,7 +36,7 @@ const leastNodes = 500
 
 func main() {
 	rounds := flag.Int("rounds", 100, "how often everything is measured")
-	size := flag.Int("nodes", 5000, "size of the cluster; filter is served on one of three times as many nodes as well")
+	size := flag.Int("nodes", 5000, "size of the cluster; filter is served on a cluster of three times this size as well")
 	flag.Parse()
 	quiet.Measure("benchpredicates", func(ctx context.Context) error { return run(ctx, *rounds, *size, os.Stdout, os.Stderr) })
 }

@@ -181,7 +181,7 @@ func (b *balancing) meanOf(minute, from int, use func(minute int) int64) int64 {
 	return sum / int64(minute+1-from)
 }
 
-// situation is what the loop of the rescheduler would ask about.
+// situation returns what the loop of the rescheduler would ask about.
 func (b *balancing) situation() policy.Situation {
 	now, cooling := b.clock.Now(), b.limits.Cooling(b.past)
 	problem := planner.Problem{

@@ -91,8 +91,8 @@ func freeLargeRack(nodes int, out, progress io.Writer) error {
 	return nil
 }
 
-// fewestToFree is how many pods there are on so many nodes of a rack, at least, if what is free of each resource on all
-// other nodes suffices for them; -1 when it never does. Nobody can free a rack with fewer evictions.
+// fewestToFree returns the least number of pods on a number of nodes of a rack, if the free amount of each resource on
+// all other nodes suffices for them; -1 when it never does. Nobody can free a rack with fewer evictions.
 func (l *layout) fewestToFree(count int) int {
 	fewest := -1
 	for rack := range racks {

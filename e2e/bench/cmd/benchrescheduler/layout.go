@@ -23,8 +23,8 @@ type layout struct {
 	pending []shape
 }
 
-// fill places pods of the trace, in any order, where the most is free, until so many in a row
-// fit nowhere, and then deletes a part of them.
+// fill places pods of the trace, in any order, where the most is free, until a number of them in a
+// row fit nowhere, and then deletes a part of them.
 func fill(nodes, pods []shape, random *rand.Rand, failures int, deleted float64) *layout {
 	l := &layout{nodes: nodes, running: make([][]shape, len(nodes))}
 	free := append([]shape(nil), nodes...)

@@ -1,14 +1,14 @@
 // Command benchrescheduler measures how good the plans of the rescheduler are, and how long
 // they take.
 //
-// Against the optimum: tight clusters of 8 to 20 nodes are filled with pods of the shapes of
-// the openb trace, some of which are deleted again, and 20 pods wait that fit nowhere. How
-// many get a place, and how many pods are moved for them, is held against what an exact solver
-// (CBC) finds: once with moves into room that is free already, once with any moves at all,
-// whether or not they can be put in an order.
+// Against the optimum: tight clusters of 8 to 20 nodes are filled with pods of the shapes of the
+// openb trace, some pods are deleted again, and 20 pods wait that fit nowhere. How many get a
+// place, and how many pods are moved for them, is held against what an exact solver (CBC) finds:
+// once with moves into room that is free already, once with any moves at all, whether or not they
+// can be put in an order.
 //
-// On the whole openb cluster, filled and thinned in the same way: 100 pods of 8 GPUs wait, and
-// as many nodes as possible are emptied. All free resources together are the bounds.
+// On the whole openb cluster, filled and thinned in the same way: 100 pods of 8 GPUs wait, and the
+// largest possible number of nodes is emptied. All free resources together are the bounds.
 //
 // On 5,000 nodes with 150,000 pods: how long it takes to plan for one pod that waits, and for
 // 100.

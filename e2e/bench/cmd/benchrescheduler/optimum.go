@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// solution is what the exact solver found.
+// solution is the result of the exact solver.
 type solution struct {
 	placed, evictions int
 	bound             int  // no more can be placed
@@ -28,7 +28,7 @@ func (s solution) remark() string {
 }
 
 const (
-	placing = 1000  // is worth so many evictions
+	placing = 1000  // evictions that a placed pod is worth
 	arrival = 0.001 // costs so much, so that none comes for nothing
 )
 
@@ -64,8 +64,8 @@ func optimum(ctx context.Context, cbc string, l *layout, direct bool, limit time
 	return s, err
 }
 
-// placedAtMost is how many pods can be placed by the bound on the cost that CBC logs when its
-// time is up, if each of so many pods is evicted at most once.
+// placedAtMost returns the number of pods that can be placed by the bound on the cost that CBC logs
+// when its time is up, if each pod is evicted at most once.
 func placedAtMost(log []byte, pods int) (int, error) {
 	const label = "Lower bound:"
 	for line := range strings.Lines(string(log)) {

@@ -68,7 +68,7 @@ func (p *program) count(pods []shape) map[int]int {
 	return counts
 }
 
-// add enters what may happen with pods of a shape on a node, where so many run; so many wait.
+// add enters the possible moves of pods of a shape on a node, given the numbers of running and waiting pods.
 func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeSums) {
 	if running > 0 {
 		x := p.variable(fmt.Sprintf("x_%d_%d", n, s), running, "+")
@@ -98,7 +98,7 @@ func (p *program) variable(name string, upper int, weight string) string {
 	return name
 }
 
-// term adds what so many pods of a shape ask for.
+// term adds the requests of a number of pods of a shape.
 func (p *program) term(to *[len(shape{})]bytes.Buffer, sign string, s int, variable string) {
 	for d, amount := range p.shapes[s] {
 		if amount > 0 {

@@ -12,8 +12,8 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// shape is what a node offers or a pod asks for: milli-CPU, MiB of memory, thousandths of a
-// GPU.
+// shape is the capacity of a node or the request of a pod: milli-CPU, MiB of memory, thousandths of
+// a GPU.
 type shape [3]int64
 
 func (s shape) fitsInto(free shape) bool {

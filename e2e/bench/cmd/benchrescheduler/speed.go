@@ -73,7 +73,7 @@ func allocated() uint64 {
 	return stats.TotalAlloc
 }
 
-// large is a cluster of nodes that are full but for a tenth, and what runs there.
+// large returns a cluster of nodes with a tenth free, and the pods on them.
 func large(nodes int) (l *layout, apps []shape) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for range applications {

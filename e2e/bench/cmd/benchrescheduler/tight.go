@@ -87,8 +87,8 @@ func (l *layout) pods() int {
 	return pods
 }
 
-// sums are over clusters of which the optimum is known: how many pods can be placed, and of
-// the ratios also with how few evictions.
+// sums add up clusters with a known optimum: how many pods can be placed, and of the ratios also
+// with how few evictions.
 type sums struct {
 	placed, optimum   int
 	ratios            []float64 // of evictions, where as many pods are placed

@@ -84,7 +84,7 @@ func (in *input) writeDump(path string) error {
 	return lab.WriteDump(path, byName, in.pods)
 }
 
-// body is a call about the first so many nodes, for each profile.
+// body returns a call about a leading part of the nodes, for each profile.
 func (in *input) body(size int) (map[string][]byte, error) {
 	names := make([]string, size)
 	for i := range names {

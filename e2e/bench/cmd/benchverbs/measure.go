@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/e2e/bench/lab"
 )
 
-// result is what calls of one verb on one target took.
+// result holds the times of calls of one verb on one target.
 type result struct {
 	took []time.Duration
 	// allocations a call, -1 when the target does not count them.

@@ -1,9 +1,9 @@
-// Command openb places the pods of the openb trace four times, each time on a fresh
-// control plane with the trace's nodes and the pods in the same order: by the stock
-// scheduler alone, and by muster with every way to choose nodes. It prints how many
-// pods were bound, how long nine tenths of them took, and how many would have fit and were
-// not, and fails when muster binds fewer than the stock scheduler or leaves out one that
-// fits. Then it does the same with a trace of which no two pods are alike.
+// Command openb places the pods of the openb trace four times, each time on a fresh control plane
+// with the trace's nodes and the pods in the same order: by the stock scheduler alone, and by
+// muster with every way to choose nodes. It prints how many pods were bound, how long nine tenths
+// of them took, and how many would have fit and were not, and fails when muster binds fewer than
+// the stock scheduler or leaves out one that fits. Then it does the same with a trace without any
+// two pods alike.
 //
 // DEMO_DATA is the directory of the trace, relative to the root of the repository. The
 // arguments name the contenders, when not all four are wanted. OPENB_ROUNDS is how often

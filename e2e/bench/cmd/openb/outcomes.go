@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/e2e/bench/figures"
 )
 
-// outcome is what came of the pods of a trace.
+// outcome is the fate of the pods of a trace.
 type outcome struct {
 	bound    int
 	stranded int           // pods that fitted somewhere in the end, and were not bound
@@ -74,7 +74,7 @@ func (r outcomes) speed(c contender.Contender) float64 {
 	return figures.Quantile(ratios, 50)
 }
 
-// judge holds muster's outcomes against those of the stock scheduler.
+// judge compares muster's outcomes with the stock scheduler's.
 func (r outcomes) judge() error {
 	var errs []error
 	for _, c := range []contender.Contender{contender.Scheduler, contender.Extender, contender.Nominate} {

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// trace is what is placed.
+// trace is a list of pods to place.
 type trace struct {
 	// name is its value of OPENB_TRACES, and prefix is before that of a contender in figures.
 	name, prefix string
@@ -33,7 +33,8 @@ func tracesOf(name string) ([]trace, error) {
 	return nil, fmt.Errorf("%s=%s: want trace or distinct", tracesEnv, name)
 }
 
-// distinct is the cluster with pods of which no two ask for as much memory: what is known of one says nothing of another.
+// distinct returns the cluster with pods that all ask for different amounts of memory: what is known of one says nothing of
+// another.
 func distinct(c *workload.Cluster) *workload.Cluster {
 	other := *c
 	other.Pods = make([]*corev1.Pod, len(c.Pods))

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/e2e/podwatch"
 )
 
-// start is what came of a gang.
+// start is the fate of a gang.
 type start struct {
 	members int
 	delay   time.Duration // of each call
@@ -33,7 +33,7 @@ func (s start) started() bool { return s.bound == s.members }
 // String is a line for people.
 func (s start) String() string {
 	const unit = 10 * time.Millisecond
-	return fmt.Sprintf("each call %s slower: %d of %d bound after %s, in %s, for %s of which no binding was under way",
+	return fmt.Sprintf("each call %s slower: %d of %d bound after %s, in %s, with no binding under way for %s of it",
 		s.delay, s.bound, s.members, s.took.Round(unit), s.partial.Round(unit), s.idle.Round(unit))
 }
 

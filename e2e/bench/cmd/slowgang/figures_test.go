@@ -30,7 +30,7 @@ func TestFigures(t *testing.T) {
 			"started=0", "seconds_50ms=11.0", "partial_seconds_50ms=2.0", "partial_idle_seconds_50ms=0.0",
 			"seconds_200ms=29.0", "partial_seconds_200ms=20.0", "partial_idle_seconds_200ms=17.0",
 		}, true},
-		"one of which nothing is bound": {[]start{startOf(members, time.Second, began, podwatch.Tally{Created: members}, spell{})}, []string{
+		"one with nothing bound": {[]start{startOf(members, time.Second, began, podwatch.Tally{Created: members}, spell{})}, []string{
 			"started=0", "seconds_1s=0.0", "partial_seconds_1s=0.0", "partial_idle_seconds_1s=0.0",
 		}, true},
 	} {

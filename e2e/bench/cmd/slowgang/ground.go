@@ -99,7 +99,7 @@ func (g *ground) start(ctx context.Context, delay time.Duration) (came start, er
 	return came, g.clear(ctx)
 }
 
-// schedule starts muster and kube-scheduler, both of which go this way. The caller must stop them.
+// schedule starts muster and kube-scheduler, both connected this way. The caller must stop them.
 func (g *ground) schedule(ctx context.Context, way *way) (_ *muster.Server, err error) {
 	server, err := muster.Start(ctx, muster.Options{
 		ControlPlane: g.ControlPlane, Binary: g.binary, Selection: muster.Extender, Kubeconfig: way.kubeconfig,

@@ -1,6 +1,6 @@
-// Command slowgang starts one gang of 1,000 pods on 1,000 nodes with a stock kube-scheduler and muster, to both of
-// which the API server is slow: each of their calls takes longer by a delay, one delay after the other. A process
-// that does nothing useful keeps one core busy all the while.
+// Command slowgang starts one gang of 1,000 pods on 1,000 nodes with a stock kube-scheduler and muster, while the
+// API server is slow to both: each call takes longer by a delay, one delay after the other. A process that does
+// nothing useful keeps one core busy all the while.
 //
 // kube-scheduler and muster reach the API server through a relay that adds the delay, with the limits of their
 // clients that `muster scheduler-config` prints and muster has by default, and muster is elected by its Lease. Pods

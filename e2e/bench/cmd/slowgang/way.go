@@ -94,5 +94,5 @@ func (w *way) bound() spell {
 // spell is a time of bindings.
 type spell struct {
 	first, last time.Time     // when the first one began, and the last one ended
-	idle        time.Duration // for which none was under way in between
+	idle        time.Duration // time without a binding under way in between
 }

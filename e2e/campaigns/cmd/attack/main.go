@@ -15,7 +15,7 @@ import (
 )
 
 const usage = `attack tries out what somebody hostile could do to a muster that serves a real control plane:
-whoever reaches its ports, a tenant who may create pods, who has taken over muster's account, and
+anybody who reaches its ports, a tenant who may create pods, a thief of muster's account, and
 a page in a browser. It starts everything by itself, on 127.0.0.1, and stops it.
 
 A line tells what came of each attack: "held", or "SUCCEEDED" and how. A success is a defect of

@@ -14,7 +14,7 @@ import (
 )
 
 // FindsNothing fails when some seeds of a campaign find something. How much happens in them depends on the machine, and is
-// not asked for, but for the faults, which the scripts have whatever happens. It is for the long tier.
+// not asked for, apart from the faults, which the scripts have whatever happens. It is for the long tier.
 func FindsNothing(t *testing.T, c faultcampaign.Campaign, first uint64, seeds int) {
 	t.Helper()
 	if testing.Short() {
@@ -32,8 +32,8 @@ func FindsNothing(t *testing.T, c faultcampaign.Campaign, first uint64, seeds in
 	}
 }
 
-// AllAreDrawn fails for each constant of type faultcampaign.Fault of the package under test that is not
-// among those that were drawn. A fault that no script ever has proves nothing.
+// AllAreDrawn fails for each constant of type faultcampaign.Fault of the package under test that is
+// missing among the drawn faults. A fault that no script ever has proves nothing.
 func AllAreDrawn(t *testing.T, drawn map[faultcampaign.Fault]bool) {
 	t.Helper()
 	declared := declared(t)
@@ -47,7 +47,7 @@ func AllAreDrawn(t *testing.T, drawn map[faultcampaign.Fault]bool) {
 	}
 }
 
-// APIFaultsAreDrawn fails for each fault of calls to the API server that is not among those that were drawn.
+// APIFaultsAreDrawn fails for each fault of calls to the API server that is missing among the drawn faults.
 func APIFaultsAreDrawn(t *testing.T, drawn map[faultcampaign.Fault]bool) {
 	t.Helper()
 	for _, f := range faultcampaign.APIFaults() {

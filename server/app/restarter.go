@@ -11,16 +11,16 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// Anew runs a process by the configuration in a file, and anew by each valid one that the file has later: one stops in
-// good order, gives its lease back, and then the next one begins. So nothing of it has to know how to change. A content
-// that is not valid, or by which no process can begin, is refused, and the one before stays in force.
-// A change of the log level alone begins nothing anew.
-type Anew struct {
+// Restarter runs a process by the configuration in a file, and starts another one for each later valid content: the old
+// process stops in good order and gives its lease back before the next one starts. So no part of the process has to
+// know how to change. A content that is invalid, or that no process can start with, is refused, and the one before
+// stays in force. A change of the log level alone restarts nothing.
+type Restarter struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker
 	Registerer prometheus.Registerer
 	File       ConfigFile
-	// Config is what the file had when it was read at first.
+	// Config is the first content of the file.
 	Config *config.Configuration
 	// Unused are the sections of the configuration that are for other processes: they may change as they like.
 	Unused []string
@@ -29,8 +29,8 @@ type Anew struct {
 }
 
 // Run runs processes until the context ends or one of them fails.
-func (a *Anew) Run(ctx context.Context) error {
-	l := &lives{Anew: a, metrics: newReloadMetrics(a.Registerer), file: fileLook{ConfigFile: a.File}, inForce: a.Config}
+func (a *Restarter) Run(ctx context.Context) error {
+	l := &lives{Restarter: a, metrics: newReloadMetrics(a.Registerer), file: fileLook{ConfigFile: a.File}, inForce: a.Config}
 	process, err := a.New(a.Config)
 	for err == nil {
 		var next *config.Configuration
@@ -50,9 +50,9 @@ func (a *Anew) Run(ctx context.Context) error {
 	return err
 }
 
-// lives are the processes of an Anew, one after the other.
+// lives are the processes of a Restarter, one after the other.
 type lives struct {
-	*Anew
+	*Restarter
 
 	metrics *reloadMetrics
 	file    fileLook
@@ -132,7 +132,7 @@ func (l *lives) look() *config.Configuration {
 	for _, warning := range warnings {
 		l.Logger.Warn("configuration", "warning", warning)
 	}
-	l.Logger.Info("the configuration has changed: the process begins anew", "file", l.file.Path)
+	l.Logger.Info("the configuration has changed: the process restarts", "file", l.file.Path)
 	return next
 }
 

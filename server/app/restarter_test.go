@@ -22,7 +22,7 @@ import (
 	"muster.dev/muster/api/config/document"
 )
 
-// living is a process that begins anew by a file, and what comes of it.
+// living is a process that restarts by a file, and its outcome.
 type living struct {
 	*testing.T
 
@@ -45,7 +45,7 @@ func live(t *testing.T, content string) *living {
 	}
 	synced := make(chan struct{})
 	close(synced)
-	anew := Anew{
+	restarter := Restarter{
 		Logger: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Registerer: l.registry, Config: cfg, Unused: []string{"serving"},
 		File: ConfigFile{Path: l.path, Decode: func(content []byte) (*config.Configuration, []string, error) {
 			return document.DecodeFrom("muster.yaml", content)
@@ -66,7 +66,7 @@ func live(t *testing.T, content string) *living {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop
-	go func() { l.ended <- anew.Run(ctx) }()
+	go func() { l.ended <- restarter.Run(ctx) }()
 	l.passes()
 	return l
 }
@@ -163,7 +163,7 @@ func TestAProcessWithoutAFileRunsUntilItIsAskedToStop(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- (&Anew{
+			ended <- (&Restarter{
 				Logger: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Registerer: prometheus.NewRegistry(), Config: config.Default(),
 				New: func(*config.Configuration) (*Process, error) {
 					process := newAlone(t, &d, synced)
