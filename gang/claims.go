@@ -50,7 +50,7 @@ func (s *search) claims(e core.FindPlaces) (claims []core.Planned) {
 
 // opened is a node as it would be if it were not cordoned.
 func opened(node *cluster.Node) *cluster.Node {
-	object := node.Node.DeepCopy()
+	object := node.DeepCopy()
 	object.Spec.Unschedulable = false
 	object.Spec.Taints = slices.DeleteFunc(object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
 	open := *node

@@ -50,15 +50,18 @@ aggregated:
 		// 4,638m + eleven of 1m + 1,000m + 850m.
 		{
 			"limits of pods that request next to nothing: below",
-			scene{args: small, usage: using("4638m", "0"), pods: alike(11, "tenant", huge...), pod: pod}, "",
+			scene{args: small, usage: using("4638m", "0"), pods: alike(11, "tenant", huge...), pod: pod},
+			"",
 		},
 		{
 			"limits of pods that request next to nothing: reached",
-			scene{args: small, usage: using("4639m", "0"), pods: alike(11, "tenant", huge...), pod: pod}, cpuExceeds,
+			scene{args: small, usage: using("4639m", "0"), pods: alike(11, "tenant", huge...), pod: pod},
+			cpuExceeds,
 		},
 		{
 			"for pods of the namespace they count in full",
-			scene{args: small, usage: using("0", "0"), pods: alike(1, "tenant", huge...), pod: podObject("new", inNamespace("tenant"))}, cpuExceeds,
+			scene{args: small, usage: using("0", "0"), pods: alike(1, "tenant", huge...), pod: podObject("new", inNamespace("tenant"))},
+			cpuExceeds,
 		},
 		{
 			"a burst of a namespace is kept apart as ever: below", // 22 of 250m, and 850m
@@ -66,15 +69,18 @@ aggregated:
 		},
 		{
 			"a burst of a namespace is kept apart as ever: reached",
-			scene{args: small, usage: using("0", "0"), pods: alike(23, "default", nothing...), pod: pod}, cpuExceeds,
+			scene{args: small, usage: using("0", "0"), pods: alike(23, "default", nothing...), pod: pod},
+			cpuExceeds,
 		},
 		{
 			"pods that request nothing: below",
-			scene{args: small, usage: using("4649m", "0"), pods: alike(110, "tenant", nothing...), pod: pod}, "",
+			scene{args: small, usage: using("4649m", "0"), pods: alike(110, "tenant", nothing...), pod: pod},
+			"",
 		},
 		{
 			"pods that request nothing: reached",
-			scene{args: small, usage: using("4650m", "0"), pods: alike(110, "tenant", nothing...), pod: pod}, cpuExceeds,
+			scene{args: small, usage: using("4650m", "0"), pods: alike(110, "tenant", nothing...), pod: pod},
+			cpuExceeds,
 		},
 		{
 			"each namespace has its part: below",
@@ -109,11 +115,13 @@ aggregated:
 		},
 		{
 			"requests of what the node does not offer are none: below",
-			scene{args: small, usage: using("4649m", "0"), pods: alike(3, "tenant", vast...), pod: pod}, "",
+			scene{args: small, usage: using("4649m", "0"), pods: alike(3, "tenant", vast...), pod: pod},
+			"",
 		},
 		{
 			"requests of what the node does not offer are none: reached",
-			scene{args: small, usage: using("4650m", "0"), pods: alike(3, "tenant", vast...), pod: pod}, cpuExceeds,
+			scene{args: small, usage: using("4650m", "0"), pods: alike(3, "tenant", vast...), pod: pod},
+			cpuExceeds,
 		},
 		{
 			"a factor of its own raises no request above what it is",
@@ -125,19 +133,23 @@ aggregated:
 		},
 		{
 			"pods of class prod beside one another: below",
-			scene{args: prod, usage: using("0", "0", bySystem("0", "0")), pods: alike(110, "tenant", nothing...), pod: pod}, "",
+			scene{args: prod, usage: using("0", "0", bySystem("0", "0")), pods: alike(110, "tenant", nothing...), pod: pod},
+			"",
 		},
 		{
 			"pods of class prod of the same namespace: reached",
-			scene{args: prod, usage: using("0", "0"), pods: alike(26, "default", nothing...), pod: pod}, cpuExceeds,
+			scene{args: prod, usage: using("0", "0"), pods: alike(26, "default", nothing...), pod: pod},
+			cpuExceeds,
 		},
 		{
 			"estimates that stand in for a statistic: below",
-			scene{args: p95, usage: using("9", "0"), pods: alike(11, "tenant", huge...), pod: pod}, "",
+			scene{args: p95, usage: using("9", "0"), pods: alike(11, "tenant", huge...), pod: pod},
+			"",
 		},
 		{
 			"estimates that stand in for a statistic, of the same namespace: reached",
-			scene{args: p95, usage: using("9", "0"), pods: alike(1, "default", huge...), pod: pod}, aggregatedCPUExceeds,
+			scene{args: p95, usage: using("9", "0"), pods: alike(1, "default", huge...), pod: pod},
+			aggregatedCPUExceeds,
 		},
 	}
 	for _, test := range tests {

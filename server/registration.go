@@ -47,17 +47,18 @@ func (r *registration) follow(profiles []config.Profile) {
 
 // endpoints are the verbs, each at its own path, and all of them below the path that says what kube-scheduler was told.
 func (r *registration) endpoints(verbs []inspect.Endpoint) []inspect.Endpoint {
-	plain := make([]inspect.Endpoint, len(verbs))
+	endpoints := make([]inspect.Endpoint, 0, len(verbs)+1)
 	handlers := make(map[string]http.Handler, len(verbs))
-	for i, verb := range verbs {
-		handlers[verb.Pattern] = verb.Handler
-		plain[i] = verb
-		plain[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	for _, verb := range verbs {
+		handler := verb.Handler
+		handlers[verb.Pattern] = handler
+		verb.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			r.called("")
-			verb.Handler.ServeHTTP(w, req)
+			handler.ServeHTTP(w, req)
 		})
+		endpoints = append(endpoints, verb)
 	}
-	return append(plain, inspect.Endpoint{
+	return append(endpoints, inspect.Endpoint{
 		Method: http.MethodPost, Pattern: admission.RegisteredPath + "{registration}/{verb}",
 		About: "the same verbs, where kube-scheduler's configuration was printed for these profiles",
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -172,7 +172,7 @@ func (l *NodeLoad) setDefaults(profiles []Profile, relieve bool) {
 		l.Source = LoadSourceNodeMetric
 	}
 	for i := range profiles {
-		if profiles[i].runs(LoadAware) {
+		if profiles[i].runsLoadAware() {
 			l.Source = LoadSourceNodeMetric
 		}
 	}

@@ -193,7 +193,7 @@ func (c PluginConfig) changes() bool {
 
 // ShortlistSize is how many nodes filter answers with at most, 0 for all that fit.
 func (p *Profile) ShortlistSize() int {
-	if p.Shortlist == nil || p.NodeSelection != NodeSelectionScheduler || len(p.OwnScores()) > 0 || p.runs(LoadAware) {
+	if p.Shortlist == nil || p.NodeSelection != NodeSelectionScheduler || len(p.OwnScores()) > 0 || p.runsLoadAware() {
 		return 0
 	}
 	return int(*p.Shortlist)
@@ -207,10 +207,10 @@ func (p *Profile) WithSchedulerScores() *Profile {
 	return &whole
 }
 
-// runs says whether a plugin runs, at any extension point.
-func (p *Profile) runs(name string) bool {
-	return slices.Contains(p.FilterPlugins(), name) ||
-		slices.ContainsFunc(p.ScorePlugins(), func(score ScorePlugin) bool { return score.Name == name })
+// runsLoadAware says whether LoadAware filters or scores.
+func (p *Profile) runsLoadAware() bool {
+	return slices.Contains(p.FilterPlugins(), LoadAware) ||
+		slices.ContainsFunc(p.ScorePlugins(), func(score ScorePlugin) bool { return score.Name == LoadAware })
 }
 
 // applyTo turns the default plugins into the plugins that run, by the rules of kube-scheduler's

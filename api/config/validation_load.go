@@ -18,7 +18,7 @@ func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList
 	source := path.Child("source")
 	errs := validateOneOf(source, l.Source, LoadSourceNone, LoadSourceNodeMetric, LoadSourceMetrics, LoadSourcePrometheus)
 	for i := range profiles {
-		if l.Source == LoadSourceNone && profiles[i].runs(LoadAware) {
+		if l.Source == LoadSourceNone && profiles[i].runsLoadAware() {
 			errs = append(errs, field.Invalid(source, l.Source, "profile "+profiles[i].SchedulerName+" runs LoadAware, which needs a source"))
 		}
 	}
@@ -35,7 +35,7 @@ func (l NodeLoad) validateStatistics(source *field.Path, profiles []Profile) (er
 		return nil
 	}
 	for i := range profiles {
-		if !profiles[i].runs(LoadAware) {
+		if !profiles[i].runsLoadAware() {
 			continue
 		}
 		for _, d := range profiles[i].LoadAwareSchedulingArgs().AggregatedDurations() {

@@ -110,7 +110,7 @@ func TestWhatIsLeftToChanceIsFound(t *testing.T) {
 		`time.Sleep(time.Second)`:                                       true,
 		`time.Sleep(after) //nolint:forbidigo // in a bubble`:           false,
 		`time.Sleep(time.Hour)`:                                         false,
-		`// nobody calls time.Sleep(1)`:                          false,
+		`// nobody calls time.Sleep(1)`:                                 false,
 		`x := rand.IntN(4)`:                                             true,
 		`rand.Shuffle(len(all), swap)`:                                  true,
 		`w.rand.IntN(4)`:                                                false,

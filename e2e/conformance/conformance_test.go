@@ -152,7 +152,8 @@ func TestAnAnswerIsRepeatedOnlyWithTheSameCodeScoreAndReason(t *testing.T) {
 		"another of the reasons": {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient cpu"}, Score: 3}, true},
 		"one of the reasons, where all are told": {
 			Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods", "Insufficient cpu"}, AllReasons: true},
-			Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false,
+			Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}},
+			false,
 		},
 		"a reason of its own": {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Insufficient memory"}, Score: 3}, false},
 		"another score":       {unschedulable, Answer{Code: fwk.Unschedulable, Reasons: []string{"Too many pods"}}, false},

@@ -55,8 +55,8 @@ func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 					c.awaitCondition("g-2")
 				}
 				if restart {
-					w.server.Must(w.server.Crash())
-					w.server.Must(w.server.Restart(c.Context()))
+					w.Must(w.Crash())
+					w.Must(w.Restart(c.Context()))
 				}
 				c.cordon(lost, false)
 				c.Eventually("one of the two has the room", func() error {

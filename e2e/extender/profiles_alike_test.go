@@ -147,7 +147,8 @@ func TestAContradictionOfTheTwoFilesIsTold(t *testing.T) {
 	preflight := exec.CommandContext(t.Context(), lab.Program(t), "preflight", "--config="+s.Config(), "--kubeconfig="+c.Kubeconfig(),
 		"--scheduler-config="+file)
 	output, err := preflight.CombinedOutput()
-	if want := "profiles[0].pluginConfig: NodeResourcesFit has other arguments in muster's profile"; err == nil || !strings.Contains(string(output), want) {
+	if want := "profiles[0].pluginConfig: NodeResourcesFit has other arguments in muster's profile"; err == nil ||
+		!strings.Contains(string(output), want) {
 		t.Errorf("preflight ends with %v, want %q in\n%s", err, want, output)
 	}
 }

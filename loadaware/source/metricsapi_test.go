@@ -82,7 +82,8 @@ func TestWhatMetricsServerCannotMeanIsNotMeasured(t *testing.T) {
 		{Of: "negative", Resource: "cpu", Value: "-1", Reason: BelowZero},
 		{Of: "halved", Resource: "cpu", Reason: Missing},
 		{Of: "other-half", Resource: "memory", Reason: Missing},
-		{Of: "empty", Resource: "cpu", Reason: Missing}, {Of: "empty", Resource: "memory", Reason: Missing},
+		{Of: "empty", Resource: "cpu", Reason: Missing},
+		{Of: "empty", Resource: "memory", Reason: Missing},
 		{Of: "d/negative", Pod: true, Resource: "cpu", Value: "-1", Reason: BelowZero},
 	}, got.Refused); diff != "" {
 		t.Errorf("refused, want (-) got (+):\n%s", diff)

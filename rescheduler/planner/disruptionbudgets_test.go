@@ -46,12 +46,14 @@ func TestABudgetGrantsWhatTheAPIServerGrants(t *testing.T) {
 		{"a pod that does not run yet moves", budget(1, 2, nil), []func(*corev1.Pod){inPhase(corev1.PodPending)}, moves},
 		{
 			"a pod that is ready moves where one may", granting(func(*policyv1.PodDisruptionBudget) {}),
-			[]func(*corev1.Pod){running, ready}, moves,
+			[]func(*corev1.Pod){running, ready},
+			moves,
 		},
 		{
 			"nothing is granted by what is not known of a new selector yet",
 			granting(func(b *policyv1.PodDisruptionBudget) { b.Generation = 2; b.Status.ObservedGeneration = 1 }),
-			[]func(*corev1.Pod){running, ready}, stays,
+			[]func(*corev1.Pod){running, ready},
+			stays,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,7 +136,7 @@ func (s *balance) wish(pod *cluster.Pod, from *cluster.Node) planner.Wish {
 			return slices.ContainsFunc(s.fresh, func(fresh *cluster.Node) bool { return fresh.Index == to.Index })
 		},
 		Worth: func(from, to *cluster.Node) bool {
-			before := shareOf(planner.Settled(from, s.Problem.Clock.Now()))
+			before := shareOf(planner.Settled(from, s.Clock.Now()))
 			if !slices.ContainsFunc(from.Pods, func(other *cluster.Pod) bool { return other.UID == pod.UID }) {
 				before = before.with(pod, +1)
 			}

@@ -218,16 +218,22 @@ func TestContradictionsNameTheLineToChange(t *testing.T) {
 	for name, test := range map[string]struct{ old, instead, want string }{
 		"a weight": {"weight: 5\n", "weight: 2\n", "profiles[1].plugins.score.enabled: NodeResourcesFit weighs 2, and 5 in muster's profile: " +
 			"write {name: NodeResourcesFit, weight: 5}"},
-		"arguments": {"hardPodAffinityWeight: 7\n", "hardPodAffinityWeight: 8\n", "profiles[1].pluginConfig: InterPodAffinity has other arguments " +
-			`in muster's profile: write {name: InterPodAffinity, args: {"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false}}`},
+		"arguments": {"hardPodAffinityWeight: 7\n", "hardPodAffinityWeight: 8\n", "profiles[1].pluginConfig: InterPodAffinity has other " +
+			`arguments in muster's profile: write {name: InterPodAffinity, args: {"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false}}`},
 		"a filter": {
 			"      - name: NodePorts\n", "      - name: NodeName\n",
 			"profiles[1].plugins.filter.disabled: NodeName is off, and muster's profile leaves it to kube-scheduler: take {name: NodeName} out\n" +
 				"profiles[1].plugins.filter.disabled: NodePorts runs, and is off in muster's profile or left to muster: add {name: NodePorts}",
 		},
-		"a profile":      {"schedulerName: pack\n", "schedulerName: fill\n", "profiles: none has schedulerName: pack"},
-		"no prioritize":  {"  prioritizeVerb: prioritize\n", "", "extenders[0].prioritizeVerb: is not set, and muster's profiles have scores of their own: write prioritize"},
-		"another weight": {"  weight: 1\n- bind", "  weight: 9\n- bind", "extenders[0].weight: is 9, and muster's profiles have the weights: write 1"},
+		"a profile": {"schedulerName: pack\n", "schedulerName: fill\n", "profiles: none has schedulerName: pack"},
+		"no prioritize": {
+			"  prioritizeVerb: prioritize\n", "",
+			"extenders[0].prioritizeVerb: is not set, and muster's profiles have scores of their own: write prioritize",
+		},
+		"another weight": {
+			"  weight: 1\n- bind", "  weight: 9\n- bind",
+			"extenders[0].weight: is 9, and muster's profiles have the weights: write 1",
+		},
 		"another time": {
 			RegisteredPath + registration, RegisteredPath + "000000000000",
 			"extenders: none with a filterVerb has a urlPrefix that ends in " + RegisteredPath + registration +

@@ -99,30 +99,41 @@ func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between -1 and 100", o.PercentageOfNodes)
 	}
 	scheduler.PercentageOfNodesToScore = new(max(o.PercentageOfNodes, 0))
-	few := false
-	scheduler.Profiles = make([]schedulerv1.KubeSchedulerProfile, len(cfg.Profiles))
+	comment := offloadComment(cfg.Profiles, !o.NoPreemption)
 	for i := range cfg.Profiles {
-		profile := &cfg.Profiles[i]
-		scheduler.Profiles[i].SchedulerName = &profile.SchedulerName
-		if err := mirror(&scheduler.Profiles[i], profile, !o.NoPreemption); err != nil {
+		profile, err := o.profile(&cfg.Profiles[i])
+		if err != nil {
 			return nil, err
 		}
-		switch {
-		case profile.Offload:
-			scheduler.Profiles[i].PercentageOfNodesToScore = new(int32(100))
-			if o.NoPreemption {
-				scheduler.Profiles[i].Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
-			}
-		case o.PercentageOfNodes == 0 && !o.Managed && fewWillDo(profile):
-			scheduler.Profiles[i].PercentageOfNodesToScore = new(int32(leastPercentage))
-			few = true
-		}
+		scheduler.Profiles = append(scheduler.Profiles, profile)
 	}
-	comment := offloadComment(cfg.Profiles, !o.NoPreemption)
-	if few {
+	if slices.ContainsFunc(cfg.Profiles, func(p config.Profile) bool { return o.takesFew(&p) }) {
 		comment = fewHeader + comment
 	}
 	return &Scheduler{scheduler, comment}, nil
+}
+
+// profile is kube-scheduler's for one of muster's.
+func (o *SchedulerOptions) profile(from *config.Profile) (schedulerv1.KubeSchedulerProfile, error) {
+	to := schedulerv1.KubeSchedulerProfile{SchedulerName: &from.SchedulerName}
+	if err := mirror(&to, from, !o.NoPreemption); err != nil {
+		return to, err
+	}
+	switch {
+	case from.Offload:
+		to.PercentageOfNodesToScore = new(int32(100))
+		if o.NoPreemption {
+			to.Plugins.PostFilter.Disabled = []schedulerv1.Plugin{{Name: defaultPreemption}}
+		}
+	case o.takesFew(from):
+		to.PercentageOfNodesToScore = new(int32(leastPercentage))
+	}
+	return to, nil
+}
+
+// takesFew says that kube-scheduler looks for as few nodes as it does for pods of a profile.
+func (o *SchedulerOptions) takesFew(profile *config.Profile) bool {
+	return !profile.Offload && o.PercentageOfNodes == 0 && !o.Managed && fewWillDo(profile)
 }
 
 // leastPercentage has kube-scheduler look for as few nodes that fit as it does: 100, or 1 % of more than 10,000

@@ -209,7 +209,8 @@ func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 			[]runtime.Object{on("", "uid-p")}, lose, "unexpected EOF", "a", // it may be bound yet
 		},
 		"the API server does not wait for the end": {
-			[]runtime.Object{on("", "uid-p")}, func(*corev1.Binding) error { return apierrors.NewTimeoutError("slow", 1) },
+			[]runtime.Object{on("", "uid-p")},
+			func(*corev1.Binding) error { return apierrors.NewTimeoutError("slow", 1) },
 			"Timeout: slow", "a",
 		},
 		"its answer is lost after it has bound the pod": {

@@ -178,7 +178,11 @@ func (l *look) scheduler() {
 
 // extender tells whether kube-scheduler's configuration is as muster's asks.
 func (l *look) extender() {
-	c := Check{Check: "extender", State: Unknown, Found: "the API does not tell how kube-scheduler is configured: give --scheduler-config FILE"}
+	c := Check{
+		Check: "extender",
+		State: Unknown,
+		Found: "the API does not tell how kube-scheduler is configured: give --scheduler-config FILE",
+	}
 	if c.Follows = "nodeSelection Ahead needs none, and none hurts"; len(l.pods) < len(l.Config.Profiles) {
 		c.Follows = "profiles without nodeSelection Ahead need it: see 'muster scheduler-config'"
 	}

@@ -209,8 +209,11 @@ func TestTheFileOfKubeSchedulerIsComparedWithTheProfiles(t *testing.T) {
 		passes bool
 		says   []string
 	}{
-		"no file":             {packs, "", true, []string{"UNKNOWN no extender the API does not tell"}},
-		"as the profiles ask": {func(*config.Configuration) {}, stock + "extenders: [{urlPrefix: http://m, filterVerb: filter}]", true, []string{"OK yes extender"}},
+		"no file": {packs, "", true, []string{"UNKNOWN no extender the API does not tell"}},
+		"as the profiles ask": {
+			func(*config.Configuration) {}, stock + "extenders: [{urlPrefix: http://m, filterVerb: filter}]", true,
+			[]string{"OK yes extender"},
+		},
 		"as they do not": {packs, stock, false, []string{
 			"MISSING yes extender profiles[0].pluginConfig: NodeResourcesFit has other arguments",
 			"MISSING yes extender extenders: none has a filterVerb: muster is not asked",

@@ -156,7 +156,12 @@ func certificates(name, below string) Attack {
 			ask := func(certificates ...tls.Certificate) answer {
 				body := filterBody(newPod(othersNamespace, "anybody", "1"), "node")
 				return send(
-					ctx, g.guarded.client(certificates...), http.MethodPost, g.guarded.verbs+below+"/filter", strings.NewReader(string(body)), "Content-Type",
+					ctx,
+					g.guarded.client(certificates...),
+					http.MethodPost,
+					g.guarded.verbs+below+"/filter",
+					strings.NewReader(string(body)),
+					"Content-Type",
 					asJSON,
 				)
 			}

@@ -18,7 +18,12 @@ func plain() trial {
 	contenders := []contender.Contender{contender.Stock, contender.Empty, contender.Scheduler, contender.Extender, contender.Nominate}
 	return trial{
 		entries: slices.Concat(
-			enter(sampled, contenders...), enter(sampled, contender.SameSample), enter(all, contenders...), enter(sampledLive, contender.Stock, contender.SameSample, contender.Nominate),
+			enter(
+				sampled,
+				contenders...),
+			enter(sampled, contender.SameSample),
+			enter(all, contenders...),
+			enter(sampledLive, contender.Stock, contender.SameSample, contender.Nominate),
 		),
 		sizes:  []int{1000, 5000},
 		rounds: 5,
