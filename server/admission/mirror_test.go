@@ -218,8 +218,11 @@ func TestContradictionsNameTheLineToChange(t *testing.T) {
 	for name, test := range map[string]struct{ old, instead, want string }{
 		"a weight": {"weight: 5\n", "weight: 2\n", "profiles[1].plugins.score.enabled: NodeResourcesFit weighs 2, and 5 in muster's profile: " +
 			"write {name: NodeResourcesFit, weight: 5}"},
-		"arguments": {"hardPodAffinityWeight: 7\n", "hardPodAffinityWeight: 8\n", "profiles[1].pluginConfig: InterPodAffinity has other " +
-			`arguments in muster's profile: write {name: InterPodAffinity, args: {"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false}}`},
+		"arguments": {
+			"hardPodAffinityWeight: 7\n", "hardPodAffinityWeight: 8\n",
+			"profiles[1].pluginConfig: InterPodAffinity has other arguments in muster's profile: " +
+				`write {name: InterPodAffinity, args: {"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false}}`,
+		},
 		"a filter": {
 			"      - name: NodePorts\n", "      - name: NodeName\n",
 			"profiles[1].plugins.filter.disabled: NodeName is off, and muster's profile leaves it to kube-scheduler: take {name: NodeName} out\n" +
