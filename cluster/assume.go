@@ -45,13 +45,13 @@ func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before
 // It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
 func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
 
-// Basis is what a pod was judged on.
+// Basis describes the state that a pod was judged on.
 type Basis struct {
 	// Node is the state of the node that the pod fits.
 	Node *Node
 	// Generation of the snapshot in which the pod was judged.
 	Generation uint64
-	// Aspects are what the verdict read of other nodes and of the cluster as a whole.
+	// Aspects are the aspects that the verdict read of other nodes and of the cluster as a whole.
 	Aspects Aspect
 }
 

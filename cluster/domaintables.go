@@ -93,7 +93,7 @@ type domainsWriter struct {
 	carried *tableWriter[string, struct{}]
 	nodes   map[string]int // how many nodes have a label, by its key
 	spare   int            // how many numbers there may be, at least, of values that no node has
-	enough  int            // so many may be given before it is looked how many are in use
+	enough  int            // numbers that may be given before the next check how many are in use
 }
 
 func newDomainsWriter() *domainsWriter {

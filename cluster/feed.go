@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// apiObject is what informers hand out.
+// apiObject is the type of objects that informers hand out.
 type apiObject interface {
 	runtime.Object
 	metav1.Object

@@ -90,7 +90,8 @@ func (f *fleet) setUsage(node string, usage *Usage) {
 	}
 }
 
-// refreshDevices takes in that the devices of some nodes have changed, or under "" those that are of no one node.
+// refreshDevices takes over that the devices of some nodes have changed, or under "" the devices that belong to
+// no single node.
 func (f *fleet) refreshDevices(homes sets.Set[string]) {
 	for _, home := range slices.Sorted(maps.Keys(homes)) {
 		devices := f.at(home)

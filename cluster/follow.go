@@ -28,7 +28,7 @@ func (f *followers[Event]) add(lock sync.Locker, follow func(Event)) (stop func(
 	}
 }
 
-// PodState is what the watch shows of a pod.
+// PodState is the state of a pod as the watch shows it.
 type PodState struct {
 	UID types.UID
 	// Pod is the pod, with or without a node, nil when it is gone or has finished.

@@ -1,10 +1,10 @@
 package cluster
 
-// Room is freed unseen when a pod ceases to count on a node where the API server never showed it:
-// an assumption that is released, expires, moves or is refuted, room that was held, a pod that was
-// expected. All of these end in markFreed, whoever ends them and why, so that none is missing in
-// [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well. Of a
-// lost node there is no room to be freed, but the pod that counted there may go elsewhere now.
+// Room is freed unseen when a pod ceases to count on a node where the API server never showed it: an assumption
+// that is released, expires, moves or is refuted, room that was held, a pod that was expected. All of these end
+// in markFreed, regardless of the caller and the reason, so that [Snapshot.Freed] misses none. A pod that the
+// watch showed on its node leaves kube-scheduler's view as well. A lost node has no room to free, but the pod
+// that counted there may go elsewhere now.
 
 // left notes that a pod no longer counts on the node where it did.
 func (l *ledger) left(at place) {

@@ -39,7 +39,7 @@ type ledger struct {
 
 // Who has a pod count on a node.
 const (
-	decided = true  // muster: whoever is judged later has it counted
+	decided = true  // muster: every later judgement counts it
 	shown   = false // the watch
 )
 

@@ -241,7 +241,7 @@ func (l *loader) document(decoder *json.Decoder) error {
 // itemList is a list while it is read.
 type itemList struct {
 	seen bool
-	// meta is what its items are if they do not say so themselves.
+	// meta is the type of items that name none themselves.
 	meta metav1.TypeMeta
 	// waiting are the items that came before the list said what they are.
 	waiting []waitingItem
@@ -252,8 +252,8 @@ type waitingItem struct {
 	data json.RawMessage
 }
 
-// listMeta is what the items of a NodeList, a PodList and so on are, and
-// nothing for a plain List or one whose kind is not known yet.
+// listMeta returns the type of the items of a NodeList, a PodList and so on, and nothing for a plain List or a
+// list whose kind is not known yet.
 func listMeta(fields map[string]json.RawMessage) metav1.TypeMeta {
 	var m metav1.TypeMeta
 	_ = json.Unmarshal(fields["apiVersion"], &m.APIVersion)

@@ -26,9 +26,9 @@ type Node struct {
 	// same name, has another one.
 	Joined uint64
 
-	// Allocatable is what the node offers to pods.
+	// Allocatable are the resources that the node offers to pods.
 	Allocatable Resources
-	// Requested is what its pods ask for together.
+	// Requested is the sum of the requests of its pods.
 	Requested Resources
 	// NonZeroMilliCPU and NonZeroMemory are the same with defaults for
 	// containers that ask for nothing; see Pod.
@@ -47,7 +47,7 @@ type Node struct {
 	// Devices are the devices that only this node has, nil when it has none.
 	Devices *Devices
 
-	// Usage is what was measured on the node, nil when nothing is known.
+	// Usage is the measured usage of the node, nil when nothing is known.
 	Usage *Usage
 
 	// Expected are pods that kube-scheduler is about to put on some node, and likely on this
@@ -123,7 +123,8 @@ func (n *Node) WithoutPod(uid types.UID) *Node {
 	return next
 }
 
-// without is n without the pod of that UID, or n itself if it has none. Its devices are still those that the API tells of.
+// without returns n without the pod of that UID, or n itself if it has no such pod. The devices stay as the API
+// shows them.
 func (n *Node) without(uid types.UID) *Node {
 	at := slices.IndexFunc(n.Pods, func(p *Pod) bool { return p.UID == uid })
 	if at < 0 {

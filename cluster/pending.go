@@ -26,7 +26,7 @@ type waiting struct {
 	ledger *ledger
 
 	pending   map[types.UID]*Pod // pods without a node
-	nominated map[types.UID]*Pod // those of them that have a nominated node and are not being deleted
+	nominated map[types.UID]*Pod // pending pods that have a nominated node and are not being deleted
 	followers followers[PodEvent]
 	ofGated   followers[PodEvent] // those who follow gated pods as well
 	awaited   map[types.UID]*arrival
@@ -44,7 +44,7 @@ func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	return c.waiting.followers.add(&c.mu, follow)
 }
 
-// FollowGated is FollowPending, and tells of pods that are held back by scheduling gates as of those that wait.
+// FollowGated is FollowPending that also tells of pods held back by scheduling gates.
 func (c *Cluster) FollowGated(follow func(PodEvent)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
 	return at.pod, at.node
 }
 
-// Pending are all pods without a node, those that are held back included, by name.
+// Pending are all pods without a node, gated pods included, by name.
 func (c *Cluster) Pending() []*Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,11 +34,11 @@ type Pod struct {
 	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
 	Affinity *Affinity
 
-	// Requests is what the pod asks for in total: init and sidecar containers,
-	// overhead, pod-level resources and a resize in progress included.
+	// Requests are the total requests of the pod: init and sidecar containers, overhead, pod-level resources
+	// and a resize in progress included.
 	Requests Resources
-	// Limits is what the containers of the pod may use, of each resource as far as they have a
-	// limit, or what the pod as a whole may; overhead included.
+	// Limits are the limits of the pod, overhead included: its own limit of a resource or else the sum of the
+	// containers that limit the resource.
 	Limits Resources
 	// NonZeroMilliCPU and NonZeroMemory are Requests with a default for every
 	// container that asks for none: what the pod counts for in the scores of the
@@ -53,9 +53,9 @@ type Pod struct {
 	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
 	ClaimProblem ClaimProblem
 
-	// Assigned is when the pod came to count on its node. It is set where the pod's
-	// conditions do not say when it was scheduled, as those of an assumed pod, and zero
-	// for all others and for pods without a node.
+	// Assigned is the time when the pod came to count on its node. It is set where the pod's conditions do not
+	// say when it was scheduled, as for an assumed pod, and zero for all other pods and for pods without a
+	// node.
 	Assigned time.Time
 	// Placeholder says that there is no such pod: it stands for one that is to come; see
 	// [Cluster.Reserve].
@@ -93,8 +93,8 @@ func (p *Pod) Ready() bool {
 	return ready
 }
 
-// FieldManager is the name under which muster writes objects, so that it knows its own writes after a restart,
-// as those of nominations.
+// FieldManager is the name under which muster writes objects. By this name it recognises its own writes after a
+// restart, such as nominations.
 const FieldManager = "muster"
 
 // NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
@@ -113,8 +113,8 @@ type HostPort struct {
 	Port     int32
 }
 
-// Conflicts says that both ports cannot be taken on one node: same protocol and
-// port, and addresses that are equal or one of which is all addresses.
+// Conflicts reports whether both ports cannot be taken on one node: same protocol and port, and addresses that
+// are equal or include the one that stands for all addresses.
 func (p HostPort) Conflicts(other HostPort) bool {
 	return p.Port == other.Port && p.Protocol == other.Protocol &&
 		(p.IP == other.IP || p.IP == anyAddress || other.IP == anyAddress)
@@ -164,11 +164,9 @@ func labelled(object *corev1.Pod) unique.Handle[string] {
 	return unique.Make(string(text))
 }
 
-// ContainerRequests is what the containers of a pod ask for, with a default for
-// every one that asks for no CPU or no memory. It is what NodeResourcesFit takes a
-// pod for when it scores nodes; unlike NonZeroMilliCPU and NonZeroMemory it knows
-// neither requests of the pod as a whole nor a resize
-// (calculatePodResourceRequest in
+// ContainerRequests returns the requests of the containers of a pod, with a default for every container that
+// asks for no CPU or no memory. NodeResourcesFit scores nodes by these. Unlike NonZeroMilliCPU and
+// NonZeroMemory they ignore requests of the pod as a whole and resizes (calculatePodResourceRequest in
 // pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
 func ContainerRequests(object *corev1.Pod) Resources {
 	return ResourcesOf(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{

@@ -34,8 +34,8 @@ type claims struct {
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
 	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
 	named     map[types.UID][]types.NamespacedName         // what the spec of a pod names
-	// extended are the claims that kube-scheduler made for extended resources, by the namespace and the UID of their pods. Whoever
-	// may create claims can say so of a pod, but of those of the namespace alone.
+	// extended are the claims that kube-scheduler made for extended resources, by the namespace and the UID of
+	// their pods. A user who may create claims can name any pod there, but only in the claim's own namespace.
 	extended map[owner]types.NamespacedName
 }
 
@@ -48,7 +48,7 @@ func newClaims(f *fleet, w *waiting) claims {
 	}
 }
 
-// resolve sets the claims of a pod that nobody else has yet, and follows those that it names.
+// resolve sets the claims of a pod that nobody else holds yet, and follows the claims that the pod names.
 func (c *claims) resolve(pod *Pod) {
 	c.forget(pod.UID)
 	pod.Claims, pod.ClaimProblem = nil, ""
@@ -91,7 +91,7 @@ func (c *claims) missing() ClaimProblem {
 	return ClaimMissing
 }
 
-// foresee sets the claims of a pod that is to come: those that will be made for it.
+// foresee sets the claims of a future pod: the claims that will be made for it.
 func (c *claims) foresee(pod *Pod) {
 	pod.Claims, pod.ClaimProblem = nil, ""
 	if len(pod.Spec.ResourceClaims) > mostForeseen {
@@ -224,7 +224,8 @@ func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
 	return owner{claim.Namespace, controller.UID}, true
 }
 
-// Anew is the pod as its controller would make it again: without a node, and with claims of its own that are not allocated.
+// Anew returns the pod as its controller would make it again: without a node, and with claims of its own that
+// are not allocated.
 func (p *Pod) Anew() *Pod {
 	object := *p.Pod
 	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}

@@ -22,8 +22,8 @@ type Resources struct {
 	Memory           int64 // bytes
 	EphemeralStorage int64 // bytes
 	Pods             int64 // a count; only set on what a node offers
-	// Scalars are the other resources of which there is something, in the order of their
-	// names. What nobody offers or asks for takes no room anywhere.
+	// Scalars are the other resources with an amount above zero, in the order of their names. A resource that
+	// nobody offers or asks for takes no room anywhere.
 	Scalars []Scalar
 }
 
@@ -56,8 +56,7 @@ func (r *Resources) equal(other *Resources) bool {
 		r.Pods == other.Pods && slices.Equal(r.Scalars, other.Scalars)
 }
 
-// Plus is the sum of two amounts, but for their pods, as far as 64 bits hold it. There is nothing
-// negative in either.
+// Plus returns the sum of two amounts, except their pods, as far as 64 bits hold it. Neither may be negative.
 func (r Resources) Plus(other *Resources) Resources {
 	return r.plus(other, +1)
 }
@@ -68,7 +67,7 @@ func (r *Resources) full() bool {
 		slices.ContainsFunc(r.Scalars, func(s Scalar) bool { return s.Amount == math.MaxInt64 })
 }
 
-// plus is r + sign·other, but for the pods of other, as far as 64 bits hold it.
+// plus returns r + sign·other, except the pods of other, as far as 64 bits hold it.
 func (r Resources) plus(other *Resources, sign int64) Resources {
 	r.MilliCPU = quantity.Sum(r.MilliCPU, sign*other.MilliCPU)
 	r.Memory = quantity.Sum(r.Memory, sign*other.Memory)
@@ -109,9 +108,8 @@ func plusScalars(a, b []Scalar, sign int64) []Scalar {
 	return sum
 }
 
-// ResourcesOf reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as
-// the scheduler does. Resources that cost nothing are left out, and so is what is less than
-// nothing.
+// ResourcesOf reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as the scheduler does. Amounts of
+// zero or less are left out.
 func ResourcesOf(list corev1.ResourceList) Resources {
 	var r Resources
 	for name, amount := range list {

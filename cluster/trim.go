@@ -177,7 +177,7 @@ func mortal(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return kept
 }
 
-// identity is what tells one object of a kind from another, and from its former states.
+// identity returns the metadata that tell one object of a kind from another, and from its former states.
 func identity(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}
 }

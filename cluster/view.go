@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// view is the changing side of snapshots: the nodes and the objects that are part of none, and a journal of what
-// changed. Every change goes through it. Who calls it holds the lock of the cluster, but for fresh.
+// view is the changing side of snapshots: the nodes, the objects that belong to no node, and a journal of the
+// changes. Every change goes through it. Callers hold the lock of the cluster, except for fresh.
 type view struct {
 	// stale says that the published snapshot lacks a change.
 	stale     atomic.Bool

@@ -1,4 +1,4 @@
-// Package locktest helps tests of functions that wait for a lock, such as those that a canary calls.
+// Package locktest helps tests of functions that wait for a lock, such as the functions that a canary calls.
 package locktest
 
 import (
