@@ -62,7 +62,7 @@ func (c Class) controller() string {
 	return controller
 }
 
-// form is all that the plugins of a profile read of a pod, those of other packages included.
+// form returns everything that the plugins of a profile read of a pod, plugins of other packages included.
 func form(pod *cluster.Pod, others []Plugin) string {
 	form := canonical(pod.Pod)
 	for _, plugin := range others {
@@ -137,8 +137,8 @@ func canonical(pod *corev1.Pod) string {
 	return string(encoded)
 }
 
-// claimsForm is what is read of the claims of a pod: of those that were made for it what they ask for and where they are
-// allocated, whatever their names. Pods without claims have none.
+// claimsForm returns what the plugins read of the claims of a pod. Of claims that were made for the pod these
+// are the requests and the places of allocation, whatever their names. Pods without claims have none.
 func claimsForm(pod *cluster.Pod) string {
 	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
 		return ""

@@ -77,9 +77,9 @@ func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolu
 	return translated.Spec.CSI
 }
 
-// successor is the CSI driver that has replaced an in-tree plugin, "" when there is none
-// that counts: kube-scheduler leaves out those of Azure File and vSphere (isCSIMigrationOn
-// in pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
+// successor is the CSI driver that has replaced an in-tree plugin, "" when there is none that counts:
+// kube-scheduler leaves out the drivers of Azure File and vSphere (isCSIMigrationOn in
+// pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
 func successor(plugin string) string {
 	switch plugin {
 	case plugins.AWSEBSInTreePluginName:
@@ -115,12 +115,12 @@ func classDriver(name string, objects *cluster.Objects) string {
 	return class.Provisioner
 }
 
-// claimedVolume is what is known of the volume of a claim. A claim that does not exist has the zero value.
+// claimedVolume describes the volume of a claim. It is the zero value for a claim that does not exist.
 type claimedVolume struct {
 	// object is the name of the PersistentVolume, "" while the claim has none.
 	object string
-	// volume is what the object describes or, when there is no such object, the one that
-	// will be made by the claim's class.
+	// volume is the volume that the object describes or, without such an object, the one that the claim's class
+	// will make.
 	volume csiVolume
 	// classDriver is the driver of the claim's class.
 	classDriver string
@@ -141,7 +141,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) cla
 	return claimed
 }
 
-// claimedIn is what is known of the volume of the claim of that name.
+// claimedIn describes the volume of the claim of that name.
 func claimedIn(objects *cluster.Objects, name types.NamespacedName) claimedVolume {
 	if claim, known := objects.PersistentVolumeClaims.Get(name); known {
 		return volumeOf(claim, objects)

@@ -14,8 +14,8 @@ import (
 // are puts after that.
 type domainSum[Share int16 | int32] struct {
 	key    string
-	was    *cluster.Domains // those that the sums are of
-	now    *cluster.Domains // those that put moves to
+	was    *cluster.Domains // the domains of the sums
+	now    *cluster.Domains // the domains that put moves to
 	sums   []int32          // by domain
 	shares []Share          // by node index
 }

@@ -15,9 +15,10 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// dynamicResources holds pods with ResourceClaims to the nodes that have the devices: of a claim that is allocated already
-// where that is good for, of others where they can be allocated beside those of all pods that are there or on their way
-// (pkg/scheduler/framework/plugins/dynamicresources). It writes nothing: kube-scheduler's plugin allocates.
+// dynamicResources holds pods with ResourceClaims to the nodes that have the devices: an allocated claim to the
+// nodes that its allocation is good for, an open one to nodes where it can be allocated beside the claims of
+// all pods that are there or on their way (pkg/scheduler/framework/plugins/dynamicresources). It writes
+// nothing: kube-scheduler's plugin allocates.
 type dynamicResources struct{ compiled *cel.Cache }
 
 // mostCompiled is how many CEL expressions are kept compiled.
@@ -54,7 +55,7 @@ type deviceCheck struct {
 	pod *cluster.Pod
 	// always is the verdict on all nodes, Fits when there is none.
 	always Verdict
-	// claims are those to be allocated, elsewhere says where those that are allocated are good for.
+	// claims are the claims to allocate; elsewhere says where the allocated ones are good for.
 	claims    []*resourcev1.ResourceClaim
 	elsewhere []*nodeaffinity.NodeSelector
 	// shared are the claims that others may use, too.

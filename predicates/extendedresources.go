@@ -67,9 +67,10 @@ func extendedClasses(pod *cluster.Pod, objects *cluster.Objects) map[corev1.Reso
 	return classes
 }
 
-// extendedClaim is the claim that kube-scheduler makes for extended resources of a pod, by the classes of their devices.
-// Containers that run together have devices of their own, and init containers use those of later ones
-// (createRequestsAndMappings in pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go).
+// extendedClaim is the claim that kube-scheduler makes for extended resources of a pod, by the classes of their
+// devices. Containers that run together have devices of their own, and init containers use the devices of later
+// containers (createRequestsAndMappings in
+// pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go).
 func extendedClaim(pod *cluster.Pod, classes map[corev1.ResourceName]string) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name + "-extended-resources", UID: pod.UID + types.UID("/extended-resources"),

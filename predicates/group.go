@@ -2,10 +2,9 @@ package predicates
 
 import "math/bits"
 
-// Group is the same for nodes that stand, on which every [Spanning] check has the same
-// verdict and which every [Comparison] rates alike, whichever nodes they are compared
-// with. What a pod elsewhere changes, it changes for a group as a whole: that is what
-// makes a look at one node of each enough.
+// Group is the same for nodes that stand, that every [Spanning] check judges alike and that every [Comparison]
+// rates alike among any nodes. A pod elsewhere changes these for a group as a whole, so that a look at one node
+// of each group is enough.
 func (t *Trial) Group(index int32) uint64 {
 	group, j := uint64(0), t.entry.judgement
 	if t.spanning != 0 {

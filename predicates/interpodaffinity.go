@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// interPodAffinity keeps pods near those that their required affinity names, and away
-// from those that their required anti-affinity names, or that name them in theirs
+// interPodAffinity keeps pods near the pods that their required affinity names. It keeps them away from pods
+// that their required anti-affinity names, and from pods whose anti-affinity names them
 // (pkg/scheduler/framework/plugins/interpodaffinity).
 type interPodAffinity struct{}
 
@@ -50,7 +50,7 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	return c
 }
 
-// requiredTerms are the terms of the required affinity, then those of the required anti-affinity.
+// requiredTerms returns the terms of the required affinity, then the terms of the required anti-affinity.
 func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
 	terms := make([]*cluster.AffinityTerm, 0, len(a.Required)+len(a.RequiredAnti))
 	for _, list := range [][]cluster.AffinityTerm{a.Required, a.RequiredAnti} {
@@ -61,8 +61,8 @@ func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
 	return terms
 }
 
-// podAffinityCheck is interPodAffinity for a pod. It counts nothing, since one pod in a
-// domain is as good, or as bad, as many.
+// podAffinityCheck is interPodAffinity for a pod. It counts nothing: one pod in a domain is as good, or as bad,
+// as several.
 type podAffinityCheck struct {
 	affinitySubject
 	reach

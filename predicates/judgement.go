@@ -13,7 +13,7 @@ type Judgement struct {
 	profile *Profile
 	pod     *cluster.Pod
 	snap    *cluster.Snapshot // nil when it is remembered
-	checks  []Check           // by predicate of the profile; nil for those that the pod does not concern
+	checks  []Check           // by predicate of the profile; nil where the pod does not concern it
 	ratings []Rating          // by score of the profile
 
 	supposed map[int32]*cluster.Node // by index; only of a judgement that is not remembered
@@ -44,7 +44,7 @@ func (p *Profile) judge(pod *cluster.Pod, snap *cluster.Snapshot, h helpers) *Ju
 	return j
 }
 
-// prepareCheck prepares a predicate on a snapshot, of which all returns the indexes.
+// prepareCheck prepares a predicate on a snapshot; all returns the indexes of that snapshot.
 func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all func() []int32) {
 	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
 	if digest, ok := j.checks[i].(Digest); ok {
@@ -152,7 +152,7 @@ func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
 	return all
 }
 
-// Basis is what the verdict on a node of the snapshot of a generation rests on.
+// Basis returns the basis of the verdict on a node of the snapshot of a generation.
 func (j *Judgement) Basis(node *cluster.Node, generation uint64) cluster.Basis {
 	basis := cluster.Basis{Node: node, Generation: generation}
 	for i, check := range j.checks {
@@ -219,8 +219,8 @@ func (j *Judgement) alone(node *cluster.Node) int32 {
 	return int32(total)
 }
 
-// compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings
-// is memory for as many numbers as there are nodes.
+// compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings is memory for one
+// number per node.
 func (j *Judgement) compare(nodes, sizes []int32, totals, ratings []int64) {
 	for i, rating := range j.ratings {
 		if rating.Among == nil {
@@ -253,7 +253,7 @@ type sized interface {
 	size() int64
 }
 
-// size is what the plugins keep, in bytes.
+// size returns the bytes that the plugins keep.
 func (j *Judgement) size() int64 {
 	var size int64
 	for _, check := range j.checks {

@@ -30,8 +30,7 @@ func (nodeResourcesFit) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested | cluster.AspectDeviceClass
 }
 
-// mostScalars is the last scalar resource of a pod with a code of its own: those that come
-// later share it.
+// mostScalars is the last scalar resource of a pod with a code of its own. Later ones share that code.
 const mostScalars = int(hopeless-insufficientScalar) - 1
 
 // scalarRequest is an amount of one scalar resource, and the verdict where there is less.

@@ -113,9 +113,9 @@ type volumeLimitsCheck struct {
 	objects                  *cluster.Objects
 	// attachments of volumes of these drivers, by node name.
 	attachments map[string][]*storagev1.VolumeAttachment
-	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
-	// while a claim that names one is of a class of theirs, or an attachment is theirs. It
-	// is what they become, or that they go, that changes a count.
+	// doubtful are the names of PersistentVolumes that are absent or not of the drivers, while a claim that
+	// names one has a class of these drivers, or an attachment belongs to them. A count changes when such a
+	// volume appears, changes or goes.
 	doubtful sets.Set[string]
 	counted  sets.Set[csiVolume] // memory for one verdict
 }
@@ -323,7 +323,7 @@ func (c *volumeLimitsCheck) countsAny(drivers ...string) bool {
 	return slices.ContainsFunc(drivers, c.counts)
 }
 
-// describedVolume is what a PersistentVolume describes, and whether as a CSI volume.
+// describedVolume returns the volume that a PersistentVolume describes, and whether it is a CSI volume.
 type describedVolume struct {
 	csiVolume
 	native bool

@@ -12,9 +12,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// podKin are the pods that do the same work as a pod: those that its services and its
-// controller select. They are what is spread when nobody says anything else
-// (DefaultSelector in pkg/scheduler/framework/plugins/helper/spread.go).
+// podKin are the pods that do the same work as a pod: the pods that its services and its controller select.
+// Without constraints these are the pods to spread (DefaultSelector in
+// pkg/scheduler/framework/plugins/helper/spread.go).
 type podKin struct {
 	servedPod
 	controller selectingController

@@ -156,7 +156,7 @@ func (c *spreadComparison) Group(index int32) uint64 {
 	return group
 }
 
-// group tells nodes apart by one constraint: those of one group get the same score from it.
+// group tells nodes apart by one constraint: all nodes of a group get the same score from it.
 func (t *preferredSpread) group(index int32) uint64 {
 	domain := t.now.Of(index)
 	switch {

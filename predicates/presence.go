@@ -18,8 +18,8 @@ type presence struct {
 	// two puts.
 	found bool
 
-	was     *cluster.Domains // those that domains is of
-	now     *cluster.Domains // those that put moves to
+	was     *cluster.Domains // the domains of the field domains
+	now     *cluster.Domains // the domains that put moves to
 	nodes   bitset           // by node index
 	domains bitset           // by domain
 	present int              // domains in the set

@@ -36,9 +36,8 @@ type weighted struct {
 	weight int64
 }
 
-// NewProfile builds the plugins that a validated configuration turns on: those of this
-// package, and those that are given, each of which must have been made for the profile. Of the
-// ones that are given, those that are not turned on are left out.
+// NewProfile builds the plugins that a validated configuration turns on: plugins of this package and the given
+// ones, each made for this profile. Given plugins that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
 		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Offload: cfg.Offload, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),

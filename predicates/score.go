@@ -25,9 +25,8 @@ type Rating struct {
 	Among Comparison
 }
 
-// Comparison rates a node among others: one that is good in poor company may be bad
-// in better. It keeps a digest of all nodes, whoever is compared. It may be
-// [Selective]. It belongs to one goroutine at a time.
+// Comparison rates a node among others: a node that is good in poor company may be bad in better. It keeps a
+// digest of all nodes, whichever are compared. It may be [Selective]. It belongs to one goroutine at a time.
 type Comparison interface {
 	Digest
 	// Rate sets ratings[i], 0 to MaxScore, to how well the node of index nodes[i] suits

@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// servedPod is what services know a pod by.
+// servedPod has the fields by which services know a pod.
 type servedPod struct {
 	namespace string
 	labels    labels.Set

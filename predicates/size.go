@@ -2,9 +2,9 @@ package predicates
 
 import "reflect"
 
-// prepared is how many bytes the pod takes and what the plugins have made of it, but for the digests
-// that grow with the cluster; see size. Checks are closures, into which nobody can look: of what
-// varies they keep the node affinity, parsed.
+// prepared returns the bytes that the pod and the plugins' preparations for it take, except the digests that
+// grow with the cluster; see size. Checks are closures that nobody can look into: of their varying parts, they
+// keep the parsed node affinity.
 func (j *Judgement) prepared() int64 {
 	const perPlugin = 64 // a closure
 	plugins := int64(len(j.checks) + len(j.ratings))

@@ -75,10 +75,9 @@ func (s *VerdictStore) use(class Class) *entry {
 	return e
 }
 
-// account takes note of the size of an entry and drops the least recently used ones
-// while all are too large together, and those that the journal does not reach back to:
-// they would have to be judged anew, and keep old objects of the cluster alive. The one
-// at hand stays.
+// account notes the size of an entry. It drops the least recently used entries while all are too large
+// together. It also drops entries that the journal does not reach back to: they would have to be judged from
+// scratch, and keep old objects of the cluster alive. The entry at hand stays.
 func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	size := e.size()
 	s.mu.Lock()

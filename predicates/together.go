@@ -39,8 +39,8 @@ type helpers chan struct{}
 
 func newHelpers() helpers { return make(helpers, runtime.GOMAXPROCS(0)-1) }
 
-// share does all parts of some work, in any order: the caller and as many helpers as are free. It panics as a part does,
-// when nobody works any more.
+// share does all parts of some work, in any order: the caller works with all helpers that are free. If a part
+// panics, share panics likewise, once nobody works any more.
 func (h helpers) share(parts int, do func(part int)) {
 	var next atomic.Int64
 	var failure atomic.Pointer[any]

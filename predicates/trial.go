@@ -10,11 +10,10 @@ import (
 	"muster.dev/muster/cluster/lock"
 )
 
-// Trial is what a profile says of the pods of one class while nodes are supposed to be
-// in other states: what would be if pods came or went. It starts from what is
-// remembered of the class, and holds it: who else asks about the class waits until
-// Close, which takes every supposition back. It belongs to one goroutine, and one at a time
-// may hold several trials of a store: see [VerdictStore.BeginTrials].
+// Trial tells a profile's verdicts on the pods of one class while nodes are supposed to be in other states:
+// what would be if pods came or went. It starts from the memory of the class, and holds the class: others who
+// ask about the class wait until Close, which takes every supposition back. It belongs to one goroutine. One
+// goroutine at a time may hold several trials of a store: see [VerdictStore.BeginTrials].
 //
 // A supposed pod costs as much whatever the number of nodes: [Spanning] checks are not
 // asked again about the nodes of a failure domain, but about a node when it is looked at.
@@ -51,7 +50,7 @@ type supposition struct {
 	total   int32
 }
 
-// supposable is what may differ in a supposed state of a node: the pods on it.
+// supposable are the aspects that may differ in a supposed state of a node: the pods on it.
 const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.AspectPods
 
 // BeginTrials waits until nobody else has several trials of the store: two who do could wait
@@ -78,7 +77,7 @@ func (v *View) try() *Trial {
 		}
 	}()
 	t.entry.complete(t.snap, t.store.helpers)
-	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance begins to count anew
+	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance resets the counts
 	t.prepare()
 	ready = true
 	return t

@@ -6,8 +6,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// View is what a profile says about a pod on the nodes of one snapshot. It must be
-// closed, and used by one goroutine.
+// View tells a profile's verdicts on a pod on the nodes of one snapshot. It must be closed, and used by one
+// goroutine.
 type View struct {
 	Snapshot *cluster.Snapshot
 
@@ -32,7 +32,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	return view
 }
 
-// ViewAlone is View for a pod of which nothing is to be remembered, whatever its class.
+// ViewAlone is View for a pod that is not to be remembered, whatever its class.
 func (s *VerdictStore) ViewAlone(pod *cluster.Pod) View {
 	snap := s.cluster.Snapshot()
 	return View{Snapshot: snap, store: s, judgement: s.Profile.judge(pod, snap, s.helpers), scratch: s.scratch()}
@@ -79,7 +79,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	e.mu.Lock()
 	ready := false
 	defer func() {
-		if !ready { // a plugin panicked: the call fails, and the class is judged anew
+		if !ready { // a plugin panicked: the call fails, and the class is judged from scratch
 			e.judgement, e.evaluated = nil, nil
 			e.mu.Unlock()
 		}
@@ -128,7 +128,7 @@ func (v *View) Node(index int32) *cluster.Node {
 	return v.Snapshot.Node(index)
 }
 
-// Basis is what the verdict on the node of that index rests on: where it fits, the pod may be assumed there.
+// Basis is the basis of the verdict on the node of that index: where the pod fits, it may be assumed there.
 func (v *View) Basis(index int32) cluster.Basis {
 	return v.judgement.Basis(v.Snapshot.Node(index), v.Snapshot.Generation)
 }

@@ -39,7 +39,7 @@ type volumeRestrictionsCheck struct {
 
 	pod     *cluster.Pod
 	disks   []disk
-	claims  []string // names of those that are for one pod
+	claims  []string // names of the claims that are for one pod
 	nowhere Verdict  // on all nodes, unless it is Fits
 
 	// uses is how often pods use the claims, by index of those nodes where they do, and

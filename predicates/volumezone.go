@@ -125,7 +125,7 @@ func zonesOfVolumes(pod *cluster.Pod, objects *cluster.Objects) ([]zoneRequireme
 	return zones, Fits
 }
 
-// unbound is what keeps a pod from running anywhere when its claim has no volume.
+// unbound returns the reason why a pod with an unbound claim cannot run anywhere.
 func unbound(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) Verdict {
 	name := storagehelpers.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
