@@ -163,7 +163,7 @@ func offering(cpu string) *corev1.Node {
 	return node
 }
 
-// gang is pods of one Job, each of which asks for a CPU.
+// gang returns the pods of one Job. Each asks for a CPU.
 func gang(c *cluster.Cluster, size int) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for i := range size {

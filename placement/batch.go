@@ -9,10 +9,10 @@ import (
 
 // batch places pods of one kind, one after the other.
 //
-// Nodes that every comparison rates alike, and of which other nodes rule out all or
-// none, form a group; within one, the node that scores highest for itself is the best
-// one, whatever the company. So the best node of all is the best of the few that lead
-// their groups, and a pod costs as much as there are groups, not nodes.
+// Nodes that every comparison rates alike, and that other nodes rule out all together or not at all, form a
+// group. Within a group, the node that scores highest for itself is the best one, whatever the company. So the
+// best node of all is the best of the few that lead their groups, and a pod costs one step per group instead of
+// one per node.
 type batch struct {
 	pod    *cluster.Pod // any of them
 	trial  *predicates.Trial

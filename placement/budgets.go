@@ -16,8 +16,7 @@ type budget struct {
 	selector labels.Selector
 }
 
-// NewBudgets reads those of a snapshot. One that selects nothing, or makes no sense, is
-// left out.
+// NewBudgets reads the budgets of a snapshot. A budget that selects nothing, or makes no sense, is left out.
 func NewBudgets(snap *cluster.Snapshot) *Budgets {
 	b := &Budgets{byNamespace: map[string][]budget{}}
 	for _, object := range snap.DisruptionBudgets.All() {

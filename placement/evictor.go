@@ -100,10 +100,9 @@ func (k *evictor) offer(e *Evictions, index int32) offer {
 	return offer{costOf(victims), victims}
 }
 
-// choose takes all pods away from a node that may be evicted and gives back as many as it can,
-// those first whose eviction costs most (SelectVictimsOnNode in
-// pkg/scheduler/framework/plugins/defaultpreemption). It returns those that have to go so that one more
-// pod fits, nil when that does not fit even without all of them.
+// choose takes all pods that may be evicted away from a node, then gives back all that still fit, the dearest
+// ones first (SelectVictimsOnNode in pkg/scheduler/framework/plugins/defaultpreemption). It returns the pods
+// that have to go so that one more pod fits, nil when that pod does not fit even without all of them.
 func choose(fits func(*cluster.Node) bool, node *cluster.Node, all []*evictee) (victims []*evictee) {
 	freed := node
 	for _, v := range all {

@@ -31,7 +31,7 @@ func disks(driver string, names ...string) []runtime.Object {
 
 func TestNodeVolumeLimits(t *testing.T) {
 	const full = "node(s) exceed max volume count"
-	// limited is a node that attaches so many volumes of EBS, beside some objects.
+	// limited is a node that attaches up to limit volumes of EBS, beside some objects.
 	limited := func(limit int32, objects ...[]runtime.Object) []runtime.Object {
 		return slices.Concat(append(objects, []runtime.Object{csiNode("node", ebsDriver, limit)})...)
 	}

@@ -219,7 +219,7 @@ func placedPod(name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// cacheOn is a pod that those of the class must be near.
+// cacheOn is a pod that all pods of the class must be near.
 func cacheOn(node string) *corev1.Pod {
 	return placedPod("cache-"+node, node, wearing("app", "cache"))
 }

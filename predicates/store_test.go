@@ -179,7 +179,7 @@ func (b *storeBench) askAll(object *corev1.Pod) {
 	}
 }
 
-// thorough judges a pod with all digests told of all nodes, those that may begin with few included.
+// thorough judges a pod after telling all digests of all nodes, even the digests that may begin with few.
 func thorough(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := p.Judge(pod, snap)
 	for _, check := range j.checks {

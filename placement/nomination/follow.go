@@ -111,8 +111,8 @@ func (c *course) place(p *nominee) {
 	}
 }
 
-// giveUp ends a plan for a pod: it does not count on its node any more, unless that has
-// become the affair of a filter call, and it is planned anew after a rest.
+// giveUp ends a plan for a pod. The pod is planned again after a rest, and ceases to count on its node, unless
+// a filter call has taken that over.
 func (c *course) giveUp(p *nominee) {
 	if p.stage.holds() {
 		c.cluster.Release(p.pod.UID)
@@ -121,7 +121,7 @@ func (c *course) giveUp(p *nominee) {
 	c.place(p)
 }
 
-// backoff is the rest after so many failures.
+// backoff returns the rest after a number of failures.
 func (c *course) backoff(failures int) time.Duration {
 	rest := c.limits.Backoff
 	for range failures - 1 {

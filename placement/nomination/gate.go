@@ -27,7 +27,7 @@ const (
 
 func reasons() []Reason { return []Reason{Placed, Unplaced, Paused, Overdue, NotOurs, GivenUp} }
 
-// gate is what is known of the gate of a pod that is placed before kube-scheduler sees it.
+// gate describes the gate of a pod that is placed before kube-scheduler sees it.
 type gate struct {
 	met    time.Time // since when it is up to muster alone when the pod goes
 	vain   time.Time // since when plans have found no place; zero when the last one has found one

@@ -13,8 +13,8 @@ type Limits struct {
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.
 	MaxAhead int
-	// BatchPods and BatchTime bound a plan, for which filter calls about the same classes
-	// of pods wait. The first pod of a batch is always placed.
+	// BatchPods and BatchTime bound a plan, which filter calls about the same classes of pods wait for. The
+	// first pod of a batch is always placed.
 	BatchPods int
 	BatchTime time.Duration
 	// Gather is how long to wait for more pods after one came: a plan costs something for each

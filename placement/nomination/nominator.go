@@ -240,7 +240,7 @@ func (n *Nominator) Yield(pods []types.UID) {
 	}
 }
 
-// inbox is what the watch has shown and nobody has read yet.
+// inbox holds what the watch has shown since it was last read.
 type inbox struct {
 	filled chan struct{} // has one element when there may be something to do
 

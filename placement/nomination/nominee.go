@@ -46,7 +46,7 @@ type nominee struct {
 
 	node    string       // the one it is planned for, or was last
 	kept    bool         // somebody has kept that place for it
-	decided *cluster.Pod // the state of the pod for which that was decided
+	decided *cluster.Pod // the state of the pod when that was decided
 	open    bool         // the nomination to that node has not ended
 	sending bool         // a write is under way
 	// mine is the node that a write of ours put into the status, or may have put there,

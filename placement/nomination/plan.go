@@ -40,8 +40,8 @@ func (n *Nominator) plan() bool {
 	return more || len(result.left) > 0
 }
 
-// draw takes a batch of pods of one profile from the backlog, in its order. It says
-// whether as many could be drawn again.
+// draw takes a batch of pods of one profile from the backlog, in its order. It says whether another full batch
+// could be drawn.
 func (n *Nominator) draw() (batch []*nominee, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,12 +80,12 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 // mustBePlaced says that the pod is placed even if few wait: kube-scheduler does not see it before.
 func (p *nominee) mustBePlaced() bool { return p.gated() || p.ahead() }
 
-// result is what a plan has found.
+// result is the result of a plan.
 type result struct {
 	order []int32              // nodes, in the order in which they were first chosen
 	on    map[int32][]*nominee // by node
 	none  []*nominee           // pods without a node
-	left  []*nominee           // pods for which there was no time
+	left  []*nominee           // pods that time did not suffice for
 }
 
 // find places one pod.
@@ -119,9 +119,8 @@ func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
 	to.on[index] = append(to.on[index], p)
 }
 
-// commit has the pods count on their nodes and posts their nominations. Pods that
-// changed or were taken up since they were drawn are left out. Where a node changed, its
-// pods are placed anew.
+// commit has the pods count on their nodes and posts their nominations. It leaves out pods that changed or were
+// taken up since they were drawn. Where a node changed, its pods are placed again.
 func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	oldGap = time.Minute
 	// fewStanding nominations make no difference to pods without one.
 	fewStanding = 50
-	// turnsKept are as many pods as it takes to tell in which order the scheduler takes them.
+	// turnsKept is the number of pods that it takes to tell in which order the scheduler takes them.
 	turnsKept = 32
 )
 
@@ -117,9 +117,9 @@ func (c *course) stepsAside() bool {
 	return c.saving.astray || saved < c.limits.MinSaving
 }
 
-// crowds reports whether many nominations stand and hold up pods like this one that have none: the scheduler tries them
-// twice on each node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime).
-// With offload a try costs it next to nothing.
+// crowds reports whether many nominations stand and hold up pods like this one that have none. The scheduler
+// tries such pods twice on each node that other pods are nominated to (RunFilterPluginsWithNominatedPods in
+// pkg/scheduler/framework/runtime). With offload a try costs it next to nothing.
 func (c *course) crowds(p *nominee) bool {
 	return c.counts[standing] >= fewStanding && !p.store.Profile.Offload
 }

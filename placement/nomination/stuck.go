@@ -10,16 +10,15 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// stuck are the pods of one equivalence class for which no plan found a node. Room for one
-// is room for more, so one of them is tried for all, and often, while the others rest for
-// long.
+// stuck are the pods of one equivalence class that no plan found a node for. Room for one is room for more, so
+// one of them is tried for all, and often, while the others rest for long.
 type stuck struct {
 	pods  sets.Set[*nominee] // some may have gone on since
 	again time.Time          // when one of them is to be tried
 	probe *nominee           // the first of them, at the last look
 }
 
-// jam is what stuck pods have in common.
+// jam describes what stuck pods have in common.
 type jam struct {
 	store *predicates.VerdictStore
 	class predicates.Class
@@ -76,7 +75,7 @@ func (c *course) hasPlace(p *nominee) {
 	}
 }
 
-// probe has one pod tried of each class that is due, those that have waited longest first.
+// probe has one pod tried of each class that is due, the pods that have waited longest first.
 func (c *course) probe() {
 	now := c.clock.Now()
 	var due []*stuck

@@ -82,7 +82,7 @@ func (r *Requeuer) mine(due *round) []*cluster.Pod {
 	return mine
 }
 
-// try places the first pods of a round for trial and wakes those that get a place.
+// try places the first pods of a round for trial and wakes the pods that get a place.
 func (r *Requeuer) try(due *round) {
 	pods := r.mine(due)
 	slices.SortFunc(pods, byTurn)
@@ -91,7 +91,7 @@ func (r *Requeuer) try(due *round) {
 	snap := plan.Snapshot()
 	outcome := plan.PlaceAll(pods, 0, due.store.Clock().Now().Add(lookTime))
 	plan.Close()
-	var deaf *cluster.Pod // the first of those that only a nomination reaches, and the node for it
+	var deaf *cluster.Pod // the first pod that only a nomination reaches, and the node for it
 	var on string
 	full := sets.New[predicates.Class]()
 	for i := range outcome.Places {
@@ -146,7 +146,7 @@ func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool)
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
 	if w == nil {
-		return false // whoever writes will see it
+		return false // the goroutine that writes will see it
 	}
 	deaf, w.since = w.heard == woken, generation
 	if w.refused != 0 {

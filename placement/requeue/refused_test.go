@@ -92,7 +92,7 @@ func TestAPodThatWaitsForTheLabelOfANamespaceIsWokenByOneWrite(t *testing.T) {
 // The watch may show a pod late, and what kept its answer from being right with it.
 func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 	for name, test := range map[string]struct {
-		refused int // so many others, too
+		refused int // other refused pods
 		late    time.Duration
 		want    []string
 	}{

@@ -11,7 +11,7 @@ import (
 // place, those after it in the queue have none either, and need not be looked at.
 type round struct {
 	store   *predicates.VerdictStore
-	order   []predicates.Class // those first of which a pod was looked at longest ago
+	order   []predicates.Class // by the last look at a pod of the class, the longest ago first
 	byClass map[predicates.Class][]*cluster.Pod
 	classes map[*cluster.Pod]predicates.Class
 }

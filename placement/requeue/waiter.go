@@ -22,7 +22,7 @@ type waiter struct {
 	heard heard
 	until time.Time // it rests
 	rest  time.Duration
-	// postponed is what it may evict later, zero for nothing.
+	// postponed is the postponed eviction, zero for none.
 	postponed postponement
 }
 
@@ -35,7 +35,7 @@ type postponement struct {
 // isOver says that room was freed since.
 func (p postponement) isOver(freed uint64) bool { return p.node != "" && p.generation < freed }
 
-// heard is what is known of a wake of a pod that waits still.
+// heard is the news about a wake of a pod that still waits.
 type heard int
 
 const (

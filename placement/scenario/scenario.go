@@ -10,7 +10,7 @@ import (
 // Scenario is a cluster in which pods come and go for trial. It belongs to one goroutine.
 type Scenario struct {
 	snap  *cluster.Snapshot
-	nodes []*cluster.Node // by index; nil for those that are as in the snapshot
+	nodes []*cluster.Node // by index; nil for nodes that are as in the snapshot
 	log   []Move
 }
 
@@ -27,7 +27,7 @@ func New(snap *cluster.Snapshot) *Scenario {
 	return &Scenario{snap: snap, nodes: make([]*cluster.Node, snap.IndexEnd())}
 }
 
-// Snapshot is what the scenario began with.
+// Snapshot returns the snapshot that the scenario began with.
 func (s *Scenario) Snapshot() *cluster.Snapshot { return s.snap }
 
 // Node is a node as it is now, nil when there is none of that index.
@@ -74,10 +74,10 @@ func (s *Scenario) move(pod *cluster.Pod, node *cluster.Node) {
 // follow the scenario have to see.
 func (s *Scenario) Moves() int { return len(s.log) }
 
-// Since are the moves after the first so many.
+// Since returns the moves made since [Scenario.Moves] returned that number.
 func (s *Scenario) Since(moves int) []Move { return s.log[moves:] }
 
-// Undo takes back all but the first so many moves.
+// Undo takes back the moves made since [Scenario.Moves] returned that number.
 func (s *Scenario) Undo(moves int) {
 	for at := len(s.log) - 1; at >= moves; at-- {
 		s.move(s.log[at].Pod, s.log[at].before)
@@ -105,7 +105,7 @@ func (j *Judge) Judgement() *predicates.Judgement {
 	return j.judgement
 }
 
-// Verdict is what the predicates say of one more pod on a node.
+// Verdict returns the predicates' verdict on one more pod on a node.
 func (j *Judge) Verdict(index int32) predicates.Verdict {
 	return j.Judgement().Verdict(j.scenario.Node(index))
 }
@@ -137,7 +137,7 @@ func (j *Judge) Objection(state *cluster.Node) string {
 	return reason
 }
 
-// Against is what the predicates say against a pod on a node where it is, if it came there now.
+// Against returns the predicates' objections to a pod on a node where it is, as if it came there now.
 func (j *Judge) Against(pod *cluster.Pod, index int32) []predicates.Objection {
 	judgement, without := j.Judgement(), j.scenario.Node(index).WithoutPod(pod.UID)
 	judgement.Suppose(without)
