@@ -21,10 +21,10 @@ const (
 // Contested reports whether pods that wait, the rivals, might take so much room that too little is left for pods that
 // the plan has placed, wherever kube-scheduler puts any of them. It is false only where that is shown:
 //
-// - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
+//   - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
 //   - the pods are alike, and only a node's properties and its free room decide about them;
-// - the nodes have room, twice over, for the pods and all that the rivals could keep out, and for at least 16
-// more.
+//   - the nodes have room, twice over, for the pods and all that the rivals could keep out, and for at least 16
+//     more.
 //
 // A rival keeps out at most its largest request divided by the request of one of the pods.
 func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
