@@ -8,7 +8,7 @@ type (
 	Decision = core.Decision
 	// Preemption is who is to be evicted for a member of a gang.
 	Preemption = core.Preemption
-	// Harm is what evictions would do to gangs.
+	// Harm is the damage that evictions would do to gangs.
 	Harm = core.Harm
 	// Summary is how far a gang is.
 	Summary = core.Summary
@@ -28,5 +28,5 @@ const (
 // ErrKept ends a bind call of a member that keeps its place and is to come again: see [core.ErrKept].
 var ErrKept = core.ErrKept
 
-// ReasonUnknown refuses a member of which nobody has told.
+// ReasonUnknown refuses a member that nobody has reported yet.
 const ReasonUnknown = core.ReasonUnknown

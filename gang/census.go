@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// census is a [prometheus.Collector] of what gangs there are, and what those that have not started
+// census is a [prometheus.Collector] of the gangs that exist, and of the room that gangs which have not started
 // keep from others.
 type census struct {
 	*Manager

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// Clients are what Publish reads and writes through. All are required.
+// Clients are the clients that Publish reads and writes through. All are required.
 type Clients struct {
 	Core    kubernetes.Interface
 	Dynamic dynamic.Interface
@@ -80,7 +80,7 @@ func (m *machine) tell(what told) {
 	}
 }
 
-// untold is what was to be published since it was last asked.
+// untold returns what came to be published since the last call.
 func (m *Manager) untold() []told {
 	m.mu.Lock()
 	defer m.mu.Unlock()

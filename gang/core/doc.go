@@ -26,13 +26,12 @@
 //   - A member that is placed, held, kept or due counts on its place, and a pending one nowhere, unless it may be bound
 //     any moment.
 //   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
-//   - A member becomes binding or due only together with so many that, with those bound, they are as many
-//     as must start together, and after that was recorded, if there is a PodGroup. What was due becomes
-//     binding by itself.
-//   - How many groups of a namespace hold places is what counting them anew gives.
+//   - A member becomes binding or due only if it and the bound members are enough to start together, and after
+//     that was recorded, if there is a PodGroup. A due member becomes binding by itself.
+//   - The number of groups of a namespace that hold places equals a recount.
 //   - A hold ends at the first [Ticked] after its time, or that of its group, is up: by its own the member
 //     keeps its place, by that of the group it does not.
-//   - A pod that is binding or bound is never released. One that is due has its place for as long as a gang
-//     may take.
+//   - A pod that is binding or bound is never released. A due pod has its place for the time that a gang may
+//     take.
 //   - Equal states, views and events give equal effects.
 package core

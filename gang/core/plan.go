@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// purpose is what a plan is made for.
+// purpose is the purpose of a plan.
 type purpose int
 
 const (
@@ -17,9 +17,9 @@ const (
 	anew                      // nobody: a place of before was not good
 )
 
-// Attempt is a plan that is being made for the members of a bundle that have no place, so that as
-// many of each part as must start together have one or count already. It lasts until its search is
-// answered, and nothing else is applied meanwhile.
+// Attempt is a plan that is being made for the members of a bundle that have no place, so that in each part
+// enough members to start together have one or count already. It lasts until its search is answered, and
+// nothing else is applied meanwhile.
 type Attempt struct {
 	purpose purpose
 	parts   []part
@@ -42,7 +42,7 @@ type try struct {
 	*Attempt
 }
 
-// attempts is how often a plan is made anew because a node changed meanwhile.
+// attempts bounds how often a plan is made because a node changed meanwhile.
 const attempts = 5
 
 // first is the group that a plan is made for.
@@ -85,8 +85,8 @@ func (t try) findPlaces() {
 	t.has(FindPlaces{t.Attempt, t.search(), leads, leads && t.first().letGo() > 0})
 }
 
-// search is what the pending members of a plan ask for, the one first that the scheduler asks about
-// if others are to be evicted: an eviction for it happens at once.
+// search returns what the pending members of a plan ask for. If others are to be evicted, the member that the
+// scheduler asks about comes first: an eviction for it happens at once.
 func (a *Attempt) search() Search {
 	s := Search{Store: a.first().store}
 	for _, p := range a.parts {
@@ -281,7 +281,7 @@ func incomplete(parts []part) (reason string) {
 	return ""
 }
 
-// awaits says what so many more members are waited for that are not ready.
+// awaits says what a number of missing members is waited for.
 func (p part) awaits(more int) string {
 	lack := min(len(p.those((*member).lacksClaims)), more)
 	switch lack {
@@ -294,8 +294,8 @@ func (p part) awaits(more int) string {
 	}
 }
 
-// holdsEnough is the reason why none of a bundle may have places now, unless it has some: as many groups of
-// its namespaces have as may.
+// holdsEnough returns the reason why none of a bundle may have places now, unless it has some: its namespaces
+// have reached the limit of groups with places.
 func (t try) holdsEnough() (reason string) {
 	if t.limits.MaxHolding == 0 {
 		return ""

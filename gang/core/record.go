@@ -39,9 +39,8 @@ func (g *group) anyUnderWay() bool {
 	return false
 }
 
-// unfinished is the record of a commit that may have been left half done: fewer members
-// than were asked for are bound, and one of those that there were then is not. It is nil
-// when there is none.
+// unfinished returns the record of a commit that may have been left half done: fewer members than were asked
+// for are bound, and one of the members of that time is not. It is nil when there is none.
 func (g *group) unfinished() *record.Record {
 	r := g.lastRecord()
 	if r == nil || r.Time.Equal(g.completed) {
@@ -89,8 +88,8 @@ func (g *group) youngest() time.Time {
 	return youngest.UTC()
 }
 
-// wasThere reports whether a member may be one of those that a record is of. Older versions have not written down until
-// when members came.
+// wasThere reports whether a member may belong to the members of a record. Older versions have not written down
+// until when members came.
 func (p *member) wasThere(r *record.Record) bool {
 	until := r.Until
 	if until.IsZero() {
@@ -99,9 +98,9 @@ func (p *member) wasThere(r *record.Record) bool {
 	return !p.pod.CreationTimestamp.After(until)
 }
 
-// leftBehind is how many members were let go in the last start and are neither bound nor about
-// to be. Of the start of a former process that is what its record has more than were let go,
-// but no more than there are members from that time.
+// leftBehind returns how many members were let go in the last start and are neither bound nor about to be. For
+// the start of a former process it returns how many of the recorded members were not let go, but no more than
+// there are members from that time.
 func (g *group) leftBehind() int {
 	r := g.unfinished()
 	ours := r == nil || g.record != nil && r.Time.Equal(g.record.Time)
@@ -136,7 +135,7 @@ func (g *group) complete() {
 // remembering notes what is to outlast the members of a group, during the application of an event.
 type remembering struct{ *turn }
 
-// quorum notes that as many members are bound as must start together. Where that is enough for good it is written on
+// quorum notes that enough members to start together are bound. Where that is enough for good it is written on
 // the PodGroup, as members may be gone when the next process looks.
 func (t remembering) quorum(g *group) {
 	if g.satisfied || g.unasked() != nil || g.wereBound() < g.spec.MinMember {

@@ -35,7 +35,7 @@ func (s *State) termsFor(now time.Time, parts []part) *Terms {
 	return t
 }
 
-// terms are those for a pod of no gang, of which kube-scheduler says whom it outranks.
+// terms returns the terms of a pod of no gang. kube-scheduler says which pods it outranks.
 func (s *State) terms(now time.Time) *Terms {
 	return &Terms{
 		State: s, now: now, own: sets.New[*group](), decided: s.Victims(), running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
@@ -89,9 +89,9 @@ func (t *Terms) spares(g *group) bool {
 	return false
 }
 
-// limit is how many members of a group may go before it is not what has to run together any
-// more: then all that starts together is lost. There is none for a group that is too small
-// already, or of which it is not known how many there must be.
+// limit returns how many members of a group may go before it falls below the number that must run together, and
+// everything that starts together is lost. It returns none for a group that is too small already, or whose
+// number is not known.
 func (t *Terms) limit(g *group) *placement.Limit {
 	if limit, known := t.running[g]; known {
 		return limit
@@ -122,12 +122,12 @@ func (t *Terms) bundleOf(g *group) []part {
 	return parts
 }
 
-// Harm is what evictions would do to gangs.
+// Harm is the damage that evictions would do to gangs.
 type Harm int
 
 // What evictions would do, the worst last.
 const (
-	// NoHarm leaves every gang with as many members as must run together.
+	// NoHarm leaves every gang with enough members to run together.
 	NoHarm Harm = iota
 	// BreaksGang leaves one that runs with fewer.
 	BreaksGang
@@ -145,7 +145,7 @@ func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]
 	return harms
 }
 
-// harm is what evictions do that are made together.
+// harm returns the damage of evictions that are made together.
 func (t *Terms) harm(victims []types.UID) Harm {
 	for _, uid := range victims {
 		if g := t.groupOf[uid]; g != nil && !t.goes(g.members[uid].pod) && t.spares(g) {

@@ -30,7 +30,7 @@ type tries struct {
 	rest   time.Duration // after the last one
 	next   time.Time
 	sooner time.Time          // the next one, if a node has joined
-	nodes  *cluster.NodeNames // those that had joined when it was last looked
+	nodes  *cluster.NodeNames // the nodes that had joined at the last look
 	// evicted says that pods were evicted for the present plan, and unbound are the members that the
 	// scheduler did not bind then, though it was at work: until it does, nobody is evicted again.
 	evicted bool
@@ -57,7 +57,7 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
-// anew is what is left of tries when other members or another spec may change their outcome.
+// anew returns the part of tries that stays valid when other members or another spec may change their outcome.
 func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} }
 
 // rests looks whether a group is not to be planned: a change of its members, or of what is asked of

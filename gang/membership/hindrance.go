@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// Kind is what sort of thing keeps a group from starting.
+// Kind is the kind of reason that keeps a group from starting.
 type Kind int
 
 // The kinds of hindrances.
@@ -27,8 +27,8 @@ type Hindrance struct {
 	Why  string // in words
 }
 
-// Unasked is why it is not known what is asked of a group, nil when it is. The spec is nil for a group without an object of
-// which no member says anything.
+// Unasked says why it is not known what is asked of a group, nil when it is known. The spec is nil for a group
+// without an object whose members say nothing.
 func Unasked(key Key, spec *Spec) *Hindrance {
 	switch {
 	case spec == nil:

@@ -30,7 +30,7 @@ func Phases() []v1alpha1.PodGroupPhase {
 	}
 }
 
-// Phase returns the phase of a group with so many pods.
+// Phase returns the phase of a group by its minMember and the counts of its pods.
 func Phase(minMember int, c Counts) v1alpha1.PodGroupPhase {
 	switch {
 	case c.All() < minMember:
