@@ -48,7 +48,7 @@ func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
 		}
 		p.set(pods[2])
 		p.after(100 * time.Millisecond)
-		p.wrote("with as many members as must start together", "lift g-0", "lift g-1", "lift g-2")
+		p.wrote("with enough members to start together", "lift g-0", "lift g-1", "lift g-2")
 		p.set(pods[3])
 		p.after(100 * time.Millisecond)
 		p.wrote("with another member", "lift g-3")

@@ -27,7 +27,7 @@ func audienceOf(class priorityClass) audience {
 	return anyone
 }
 
-// account is what a profile sums up of a node, for filter and score and by audience.
+// account is the sum that a profile keeps of a node, for filter and score and by audience.
 type account struct {
 	custom      *custom
 	allocatable vector
@@ -58,11 +58,11 @@ type sum struct {
 	base  base
 	used  vector // before delta
 	delta vector
-	// own is what pods of a namespace see beside that of their like; see excess.
+	// own is what pods of a namespace see beside the sum for their like; see excess.
 	own map[string]vector
 }
 
-// base is what a sum starts from.
+// base is the start of a sum.
 type base struct {
 	kind      baseKind
 	statistic statistic
@@ -77,7 +77,7 @@ const (
 	ofProd                      // what its pods of class prod use
 )
 
-// entry is what a pod on a node adds to the account.
+// entry is the share of one pod in the account of its node.
 type entry struct {
 	pod       *cluster.Pod
 	class     priorityClass
@@ -128,8 +128,8 @@ func (l *LoadAware) account(node *cluster.Node, c *custom, visit func(*entry)) *
 	return a
 }
 
-// limits says which thresholds count for whom: for pods of class prod theirs, if there are
-// any, and else those of a statistic, if there are any.
+// limits says which thresholds count for whom. Pods of class prod have their own thresholds, if any. Otherwise
+// the thresholds of a statistic count, if any.
 func (t *thresholds) limits(filter *[audiences]limit) {
 	filter[anyone] = limit{thresholds: t.usage}
 	if t.aggregated != nil {

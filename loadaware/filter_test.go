@@ -24,9 +24,8 @@ type filterCase struct {
 	reason string // "" for a pod that fits
 }
 
-// TestFilter has the node of 10 CPUs and 10,000 bytes, and a pod that is estimated to use 850m
-// and 700 bytes, but for what the rows say. The default thresholds are then 6,500m and 9,500
-// bytes.
+// TestFilter has the node of 10 CPUs and 10,000 bytes, and a pod that is estimated to use 850m and 700 bytes,
+// unless the rows say otherwise. The default thresholds are then 6,500m and 9,500 bytes.
 func TestFilter(t *testing.T) {
 	type nodes = []func(*corev1.Node)
 	pod := podObject("new")

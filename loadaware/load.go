@@ -8,24 +8,24 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// load is what filter and score ask of a node: its account, worked out as far as it can be
-// without knowing the pod. It is immutable.
+// load is the part of a node that filter and score ask for: its account, worked out as far as it can be without
+// knowing the pod. It is immutable.
 type load struct {
 	node        *cluster.Node
 	custom      *custom
 	allocatable vector
 	filter      [audiences]bounds
-	// free is what is left of each resource, -1 when that is less than nothing; nil when the
-	// node was not measured lately. own is what less is left for pods of a namespace.
+	// free is the free amount of each resource, -1 when that is negative; nil when the node was not measured
+	// lately. own is how much less is free for pods of a namespace.
 	free [audiences]vector
 	own  [audiences]map[string]vector
 }
 
-// bounds are what a pod may add to a node.
+// bounds are the bounds on what a pod may add to a node.
 type bounds struct {
-	// room is what a pod must stay below, of each resource; nil when there are no thresholds.
+	// room is the amount of each resource that a pod must stay below; nil when there are no thresholds.
 	room vector
-	// own is what less there is for pods of a namespace.
+	// own is how much less there is for pods of a namespace.
 	own map[string]vector
 	// expired says that no pod may come.
 	expired    bool
@@ -35,7 +35,7 @@ type bounds struct {
 // unbounded is the room of a resource without a threshold. No amount is as large.
 const unbounded = math.MaxInt64
 
-// weigh is what there is to know of a node.
+// weigh works out the load of a node.
 func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 	a := l.account(node, c, nil)
 	w := &load{node: node, custom: c, allocatable: a.allocatable}
@@ -84,7 +84,7 @@ func (a *account) free(who audience) vector {
 // at is the amount of a resource, as pods see it that are of other namespaces than those on the node.
 func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
 
-// ownAt is what pods of a namespace see besides.
+// ownAt returns what pods of a namespace see besides.
 func (s *sum) ownAt(namespace string, i int) int64 {
 	if own := s.own[namespace]; own != nil {
 		return own[i]
@@ -117,8 +117,7 @@ type loads struct {
 	known atomic.Pointer[[]atomic.Pointer[load]]
 }
 
-// of is what there is to know of the state of a node. It is kept until another state of the
-// node is asked about.
+// of returns the load of the state of a node. It is kept until another state of the node is asked about.
 func (l *LoadAware) of(node *cluster.Node) *load {
 	slot := l.loads.slot(node.Index)
 	before := slot.Load()

@@ -31,7 +31,7 @@ func NewMeter(profiles []config.Profile, resources []corev1.ResourceName, o Opti
 // Expiration is the age at which figures are not believed any more.
 func (m *Meter) Expiration() time.Duration { return m.load.expiration }
 
-// Resources are what amounts are of, in their order: CPU is in thousandths, memory in bytes.
+// Resources are the resources of amounts, in their order: CPU is in thousandths, memory in bytes.
 func (m *Meter) Resources() []corev1.ResourceName { return m.load.resources.names }
 
 // Amounts returns the amounts of a map by resource name, in the order of [Meter.Resources].
@@ -43,12 +43,12 @@ func (m *Meter) Amounts(byName map[corev1.ResourceName]int64) []int64 {
 type Measurement struct {
 	// At is when it was measured, and Since when the time begins that the figures are of.
 	At, Since time.Time
-	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
+	// Used is the measured use of the node, or the statistic of it that LoadAware filters by.
 	Used []int64
-	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on
-	// the node, and of those that are about to come, in full.
+	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on the node, and,
+	// in full, of the pods that are about to come.
 	Expected []int64
-	// Allocatable is what the node offers.
+	// Allocatable are the resources that the node offers.
 	Allocatable []int64
 }
 

@@ -29,7 +29,7 @@ type LoadAware struct {
 	scoreBase base
 	scoreProd bool // pods of class prod have nodes scored by what their like use
 	weights   vector
-	dominant  int64 // the weight of the resource of which least is left
+	dominant  int64 // the weight of the scarcest resource
 	weightSum int64
 
 	loads loads
@@ -47,8 +47,8 @@ func Runs(profile *config.Profile) bool {
 		slices.ContainsFunc(profile.ScorePlugins(), func(s config.ScorePlugin) bool { return s.Name == config.LoadAware })
 }
 
-// Expirations are the ages at which figures expire for one of the profiles, the lowest first,
-// each once. A node's Usage must be set anew when its age comes to one of them.
+// Expirations are the ages at which figures expire for one of the profiles, the lowest first, each once. A
+// node's Usage must be set again when its age comes to one of them.
 func Expirations(profiles []config.Profile) []time.Duration {
 	var ages []time.Duration
 	for i := range profiles {
@@ -106,7 +106,7 @@ func newLoadAware(profile string, args *config.LoadAwareSchedulingArgs, o Option
 	return l
 }
 
-// Plugin is what its profile is to be made with.
+// Plugin returns the plugin for making the profile with.
 func (l *LoadAware) Plugin() predicates.Plugin {
 	return predicates.Plugin{
 		Name:    config.LoadAware,
@@ -126,7 +126,7 @@ func Of(profile *predicates.Profile) *LoadAware {
 	return plugin.Score.(score).LoadAware
 }
 
-// reads is what it reads of a pod beside what every profile does.
+// reads returns what the plugin reads of a pod beside what every profile does.
 func (l *LoadAware) reads(pod *cluster.Pod) string {
 	return fmt.Sprint(classOf(pod), ofDaemonSet(pod), strconv.Quote(l.estimator.annotation(pod, AnnotationScalingFactors)))
 }
@@ -140,7 +140,7 @@ func ofDaemonSet(pod *cluster.Pod) bool {
 	return false
 }
 
-// aspects are what it reads of the cluster.
+// aspects are the aspects of the cluster that the plugin reads.
 const aspects = cluster.AspectUsage | cluster.AspectAllocatable | cluster.AspectAnnotations |
 	cluster.AspectPods | cluster.AspectRequested | cluster.AspectPodStates | cluster.AspectExpected
 
@@ -222,7 +222,7 @@ func (c *filterCheck) verdict(reason int) predicates.Verdict {
 	return verdict
 }
 
-// adds is what a pod adds to a node, and who asks for it.
+// adds returns what a pod adds to a node, and who asks for it.
 func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	class, adds := classOf(pod), make(vector, len(l.resources.names))
 	l.estimator.estimate(adds, pod, class)

@@ -26,9 +26,8 @@ func (c priorityClass) String() string {
 	return [classes]string{"", "koord-prod", "koord-mid", "koord-batch", "koord-free"}[c]
 }
 
-// name is what a pod of the class calls a resource when it asks for some: what is left
-// over by pods of higher classes is offered, and asked for, under names of its own, CPU
-// in thousandths.
+// name returns the name under which a pod of the class asks for a resource. Room left over by pods of higher
+// classes is offered, and asked for, under names of its own, CPU in thousandths.
 func (c priorityClass) name(resource corev1.ResourceName) corev1.ResourceName {
 	if resource != corev1.ResourceCPU && resource != corev1.ResourceMemory {
 		return resource

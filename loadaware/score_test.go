@@ -53,7 +53,7 @@ func TestScore(t *testing.T) {
 			[]figure{aged(180 * time.Second)},
 			0,
 		},
-		// 2⁶² bytes, of which half are used: (2⁶¹ - 700)·100/2⁶² = 49.99…; CPU is not offered.
+		// 2⁶² bytes, half of them used: (2⁶¹ - 700)·100/2⁶² = 49.99…; CPU is not offered.
 		{"large amounts do not overflow", "", nodes{offering("memory", "4611686018427387904")}, [2]string{"0", "2305843009213693952"}, nil, 24},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // modelMargin is how long the scheduler acts on what it saw before.
 const modelMargin = time.Second
 
-// aheadPod is what a gang that starts without calls adds to a pod.
+// aheadPod extends a pod for a gang that starts without calls.
 type aheadPod struct {
 	nominating, waking bool  // a write is on its way
 	nominated          int8  // the node, one more; 0 for none
@@ -27,7 +27,7 @@ type aheadPod struct {
 	refused            bool  // its condition says so
 }
 
-// nomination is what the pod's status says.
+// nomination returns the node in the pod's status.
 func (p *aheadPod) nomination() string { return nodeName(p.nominated - 1) }
 
 // dress puts on a pod what it is told.
@@ -53,7 +53,7 @@ func (c *code) aheadPod(p *aheadPod) {
 	}
 }
 
-// aheadSteps are what a scheduler may do that does not know of muster.
+// aheadSteps are the possible steps of a scheduler that does not know of muster.
 func (w *world) aheadSteps(add func(may bool, k kind, of int)) {
 	if !w.ahead {
 		return
@@ -137,7 +137,7 @@ func (w *world) takeAhead(k kind, i int) {
 	}
 }
 
-// written is what Nominating or Waking have written.
+// written applies a write by Nominating or Waking.
 func (w *world) written(e Write, wake bool) {
 	i := w.index(e.Pod.UID)
 	if i < 0 || w.pod[i].phase != waits {

@@ -13,10 +13,10 @@ import (
 // is over, those between are left out.
 const mostLooks = 10
 
-// looks are what was measured on a node within some time up to the latest look, oldest first.
+// looks are the measurements of a node within some time up to the latest look, oldest first.
 type looks []*cluster.Usage
 
-// add adds a look, and drops those that are too old or too many. Without a time it alone stays.
+// add adds a look, and drops looks that are too old or too many. Without a time it alone stays.
 func (l looks) add(usage *cluster.Usage, over time.Duration) looks {
 	over = min(over, source.LongestDuration)
 	if last := len(l) - 1; last > 0 && l[last].Updated.Sub(l[last-1].Updated) < over/mostLooks {

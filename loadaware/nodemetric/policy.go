@@ -38,7 +38,7 @@ type Policy struct {
 	nodes   []nodeStrategy
 }
 
-// nodeStrategy is what differs on the nodes that a selector selects.
+// nodeStrategy is the difference that applies to the nodes of a selector.
 type nodeStrategy struct {
 	selector labels.Selector
 	strategy strategy
@@ -87,8 +87,8 @@ func ParsePolicy(text string) (policy *Policy, wrong, err error) {
 	return policy, errors.Join(all...), nil
 }
 
-// parseNodeStrategy returns with an error an entry that changes nothing, without a selector if that
-// is what is wrong.
+// parseNodeStrategy returns with an error an entry that changes nothing, without a selector if the selector is
+// wrong.
 func parseNodeStrategy(path *field.Path, text []byte) (nodeStrategy, error) {
 	var head struct {
 		Name         string                `json:"name"`

@@ -81,7 +81,7 @@ func (r *Reporter) Report(node string, usage *cluster.Usage) {
 	}
 }
 
-// averagedOver is what time a NodeMetric asks for averages over, 0 when it does not.
+// averagedOver returns the time that a NodeMetric asks for averages over, 0 when it asks for none.
 func averagedOver(observed *Observed) time.Duration {
 	if observed == nil || observed.Spec.CollectPolicy == nil || observed.Spec.CollectPolicy.AggregateDurationSeconds == nil {
 		return 0

@@ -47,7 +47,7 @@ func (s *Store) Get(node string) *Observed {
 	return s.byNode[node]
 }
 
-// Durations are what the NodeMetric of a node asks for statistics over.
+// Durations are the times that the NodeMetric of a node asks for statistics over.
 func (s *Store) Durations(node string) (over []time.Duration) {
 	if observed := s.Get(node); observed != nil {
 		if policy := observed.Spec.CollectPolicy; policy != nil && policy.NodeAggregatePolicy != nil {
@@ -66,8 +66,8 @@ func (s *Store) Names() []string {
 	return slices.Collect(maps.Keys(s.byNode))
 }
 
-// Handler is what the watch is to tell, and watched what is told how it goes: [ErrUndefined]
-// from when the resource is gone.
+// Handler takes in the events of the watch. watched is told how the watch goes: [ErrUndefined] from when the
+// resource is gone.
 func (s *Store) Handler(watched func(error)) cluster.CustomHandler {
 	return cluster.CustomHandler{
 		Trim:    Trim,

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// figures are what nodes or pods use, resource by resource, as answers to queries say it. A node or
-// pod of which one figure is absurd has none.
+// figures are the figures of nodes or pods, resource by resource, from answers to queries. A node or pod with
+// one absurd figure has none.
 type figures[Key comparable] struct {
 	used map[Key]corev1.ResourceList
-	// refused is what is absurd, in the order in which it came.
+	// refused are the absurd figures, in the order in which they came.
 	refused []refusedFigure[Key]
 	void    map[Key]bool
 }

@@ -24,8 +24,8 @@ const (
 	mostSamples = 1801
 )
 
-// Durations are those that there are statistics over where some are wanted, ascending: the usual ones, and
-// the first of those that are wanted, as far as they are within bounds.
+// Durations returns the times to keep statistics over, ascending: the usual ones, and the first of the wanted
+// ones, as far as they are within bounds.
 func Durations(wanted []time.Duration) []time.Duration {
 	all, more := usualDurations(), 0
 	for _, d := range wanted {
@@ -49,8 +49,8 @@ type percentile struct {
 
 const average = "avg"
 
-// history is what a node used within span up to the latest sample, oldest first, in at most as many
-// samples as come in the interval, and at most mostSamples.
+// history is the use of a node within span up to the latest sample, oldest first. It has no more samples than
+// come in the interval, and at most mostSamples.
 type history struct {
 	interval, span time.Duration
 	samples        []sample
@@ -66,8 +66,8 @@ func newHistory(interval time.Duration) *history {
 	return &history{interval: interval, span: slices.Max(usualDurations())}
 }
 
-// add adds a sample, and drops those that are too old or too many. It returns false, and
-// does nothing, when the sample is not newer than all others.
+// add adds a sample, and drops samples that are too old or too many. It returns false, and does nothing, when
+// the sample is not newer than all others.
 func (h *history) add(s sample) bool {
 	last := len(h.samples) - 1
 	if last >= 0 && !s.at.After(h.samples[last].at) {
@@ -95,8 +95,8 @@ func (h *history) last(d time.Duration) []sample {
 	return h.samples[i:]
 }
 
-// aggregates are all statistics over some durations, as far as there are samples. A percentile is
-// the least value that so many percent of the samples do not exceed.
+// aggregates returns all statistics over some durations, as far as there are samples. A percentile is the
+// least value that its percentage of the samples does not exceed.
 func (h *history) aggregates(over []time.Duration) []cluster.Aggregate {
 	var all []cluster.Aggregate
 	for _, d := range over {
@@ -141,7 +141,7 @@ func aggregate(into []cluster.Aggregate, samples []sample) {
 	}
 }
 
-// scalarsOf are the scalar resources of which some sample has something, in their order.
+// scalarsOf returns the scalar resources that some sample has an amount of, in their order.
 func scalarsOf(samples []sample) []cluster.ScalarName {
 	var all cluster.Resources
 	for _, s := range samples {

@@ -29,8 +29,8 @@ type KeeperOptions struct {
 	Expirations []time.Duration
 }
 
-// Keeper sets the usage of nodes in the view of the cluster: when it is reported, and anew
-// when its age crosses one of the expirations. It is safe for concurrent use.
+// Keeper sets the usage of nodes in the view of the cluster: when it is reported, and again when its age
+// crosses one of the expirations. It is safe for concurrent use.
 type Keeper struct {
 	clock   clock.PassiveClock
 	cluster *cluster.Cluster
@@ -106,7 +106,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// age sets the usage of a node anew if its age has crossed an expiration.
+// age sets the usage of a node again if its age has crossed an expiration.
 func (k *Keeper) age(node string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

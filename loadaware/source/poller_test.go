@@ -40,7 +40,7 @@ func (a answering) Read(ctx context.Context, _ []time.Duration) (*Reading, error
 	}
 }
 
-// reports are what a Follower was told last of each node.
+// reports holds the last report to a Follower about each node.
 type reports map[string]*cluster.Usage
 
 func (r reports) Report(node string, usage *cluster.Usage) { r[node] = usage }

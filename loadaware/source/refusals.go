@@ -14,7 +14,7 @@ type Refusal struct {
 	// Of is the name of a node, or namespace/name of a pod.
 	Of  string
 	Pod bool
-	// Resource is what is said to be used, Value how much, "" when that is missing.
+	// Resource is the resource of the figure; Value is the figure, "" when it is missing.
 	Resource corev1.ResourceName
 	Value    string
 	Reason   Absurdity

@@ -26,7 +26,7 @@ import (
 	"muster.dev/muster/loadaware/source"
 )
 
-// Options of a Feed. Those that do not say otherwise are required.
+// Options of a Feed. Options that do not say otherwise are required.
 type Options struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker

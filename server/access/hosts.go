@@ -12,13 +12,13 @@ import (
 // mean another machine, as one can have a name. So only a listener on loopback, where all callers
 // are on this machine or come through a forwarded port, refuses the addresses of others.
 type Hosts struct {
-	field    string   // that lists the names besides those that follow
+	field    string   // that lists the names besides the following ones
 	listed   []string // in lower case
 	loopback bool     // only this machine is listened to
 }
 
-// NewHosts returns the names of a listener: localhost and the loopback addresses, the host of the address
-// as it was configured, and those that a field lists.
+// NewHosts returns the names of a listener: localhost and the loopback addresses, the host of the address as it
+// was configured, and the names that a field lists.
 func NewHosts(configured string, listener net.Listener, field string, listed []string) *Hosts {
 	h := &Hosts{field: field, loopback: IsLoopback(listener.Addr())}
 	for _, name := range append(slices.Clone(listed), configured) {

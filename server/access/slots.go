@@ -62,7 +62,7 @@ type connection struct {
 // while after it was given, and a request for a while after the connection was made.
 const leastIdle = time.Second
 
-// fewestWaiting is how many connections may wait, however few slots there are. There may be as many as slots.
+// fewestWaiting is how many connections may wait if there are fewer slots. With more slots, their number may wait.
 const fewestWaiting = 64
 
 // newSlots must be closed.
@@ -193,7 +193,8 @@ func (s *slots) wait() {
 	s.changed.Wait()
 }
 
-// next gives the first connection a slot for which there is one, trusted callers first; nil when there is none.
+// next gives a slot to the first connection that there is one for, trusted callers first; nil when there is
+// none.
 func (s *slots) next() *connection {
 	for _, trusted := range []bool{true, false} {
 		replaceable := sync.OnceValue(func() *connection { return s.replaceable(trusted) })

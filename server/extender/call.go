@@ -96,7 +96,7 @@ func (c *call) hold(bytes int64) error {
 	return nil
 }
 
-// letGo gives the body back, of which nothing is needed any more: the call may be held for long.
+// letGo gives the body back, which nothing needs any more: the call may be held for long.
 func (c *call) letGo() {
 	c.body, c.buffer = nil, nil
 	c.share.GiveBack()

@@ -28,7 +28,7 @@ type candidates struct {
 	last [streams]int32
 }
 
-// order is what was learned from requests about the order in which they name nodes.
+// order remembers from requests in which order they name nodes.
 //
 // kube-scheduler walks over its nodes in one order, which is not known here, with
 // several workers that each follow a part of it. So the names are a few streams,
@@ -49,7 +49,7 @@ const (
 	spareNames = 1000
 )
 
-// successor is what was seen to follow a node, and how often it was lately.
+// successor is the node that was seen to follow a node, and how often it was lately.
 type successor struct {
 	index int32
 	sure  uint8

@@ -17,7 +17,7 @@ type preempter interface {
 	preempt(c *call) (victims victims, decided bool)
 }
 
-// planner has pods count on nodes of which kube-scheduler does not know yet.
+// planner has pods count on nodes before kube-scheduler knows of it.
 type planner interface {
 	// planned reports whether a pod counts on its node only since it was planned there.
 	planned(uid types.UID) bool
@@ -30,8 +30,8 @@ type planner interface {
 // victims are the pods that have to go, by node.
 type victims = map[string]*extenderv1.MetaVictims
 
-// inFlight claims the pods to whose binding the API server has not answered. Any other pod is taken up,
-// whoever claims it then.
+// inFlight claims the pods whose binding the API server has not answered. It takes up any other pod, whichever
+// claimant claims it then.
 type inFlight struct {
 	picker    *picker
 	nominated *nominated

@@ -19,7 +19,7 @@ import (
 	"muster.dev/muster/server/canary"
 )
 
-// Options of an Extender. Those that do not say otherwise are required.
+// Options of an Extender. Options that do not say otherwise are required.
 type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -47,8 +47,8 @@ type Options struct {
 	Pick func(n int) int
 }
 
-// BindTime is how long the API server may take to bind a pod: well within the time for which
-// the pod counts on its node by assumption, so that its room is not given away meanwhile.
+// BindTime is the time that the API server may take to bind a pod: far less than the time that the pod counts
+// on its node by assumption, so that its room is not given away meanwhile.
 func BindTime(timeouts config.Timeouts) time.Duration {
 	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
 }
@@ -68,7 +68,7 @@ type Extender struct {
 	refusals   Refusals
 	calls      *calls
 	locks      []canary.Lock
-	// orders are what was learned by requests that were read at the same time.
+	// orders are the orders learned by requests that were read at the same time.
 	orders chan *order
 }
 

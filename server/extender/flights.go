@@ -34,7 +34,7 @@ func newFlights() *flights {
 	return &flights{calls: map[types.UID]*flight{}, judging: lock.New(lock.Binding)}
 }
 
-// errPanicked is the end of a call of which nobody knows how far it came.
+// errPanicked is the end of a call that got an unknown way.
 var errPanicked = errors.New("the call that was binding the pod failed: it may be bound, or not")
 
 // do calls bind, unless a call about the same pod lasts: then that one's error is returned if
@@ -83,8 +83,8 @@ func (f *flights) leave(uid types.UID, mine *flight) {
 	close(mine.done)
 }
 
-// judge has a pod judged and counted while no other call does that: else each pod that is counted could have
-// all the others judged anew.
+// judge has a pod judged and counted while no other call does that: otherwise each pod that is counted could
+// have all the others judged again.
 func (f *flights) judge(judgeAndCount func() error) error {
 	f.judging.Lock()
 	defer f.judging.Unlock()

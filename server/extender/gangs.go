@@ -17,7 +17,7 @@ import (
 // Gangs holds the members of gangs together, as a [gang.Manager] does.
 type Gangs interface {
 	Permits
-	// Filter decides about a pod for which the scheduler asks about so many nodes.
+	// Filter decides about a pod that the scheduler asks about for a number of nodes.
 	Filter(pod *cluster.Pod, nodes int) gang.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
 	Placed(uid types.UID, node string)
@@ -43,7 +43,7 @@ type Permits interface {
 	Bound(uid types.UID, err error)
 }
 
-// gangs is what the verbs ask about gangs.
+// gangs answers the verbs' questions about gangs.
 type gangs interface {
 	claimant
 	preempter

@@ -56,7 +56,7 @@ func rank(snap *cluster.Snapshot, proposed victims) []proposal {
 	return ranked
 }
 
-// costOf is what it costs to evict pods from a node. One that the node does not have in this view is dear.
+// costOf returns the cost of evicting pods from a node. A pod that the node does not have in this view is dear.
 func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 	c := cost{violations: victims.NumPDBViolations, highest: math.MinInt64, victims: len(victims.Pods)}
 	for _, victim := range victims.Pods {
