@@ -20,7 +20,7 @@ type Eviction struct {
 	Plan       types.UID
 	Controller types.UID // "" when the pod has none
 	Node       string    // that the pod is to leave
-	// Budgets are the names of those that it counts for, besides the one of all.
+	// Budgets are the names of the budgets that it counts for, besides the budget of all.
 	Budgets []string
 	// Differs says that what came in the place of the pod was of another kind, and did not fit.
 	Differs bool
@@ -39,8 +39,8 @@ type Options struct {
 	ReadOnly bool
 }
 
-// Record is what this process knows of evictions. Evictions and Ready are safe for concurrent use. Everything else is
-// for one goroutine, of the process that leads.
+// Record is this process's knowledge of evictions. Evictions and Ready are safe for concurrent use. Everything
+// else is for one goroutine, of the process that leads.
 type Record struct {
 	Options
 
@@ -171,7 +171,8 @@ func (r *Record) read(ctx context.Context) error {
 	return nil
 }
 
-// save stores evictions, but for those that nobody needs to know any more. When it returns nil they are known.
+// save stores evictions, except the ones that nobody needs to know any more. When it returns nil they are
+// known.
 func (r *Record) save(ctx context.Context, next []Eviction) error {
 	now := r.Clock.Now()
 	next = slices.DeleteFunc(slices.Clone(next), func(e Eviction) bool { return now.Sub(e.At) >= r.Remembers(e) })

@@ -124,8 +124,8 @@ func (e *Executor) count(plan *v1alpha1.ReschedulingPlan, result string) {
 	e.Metrics.evictions.WithLabelValues(string(plan.Spec.Policy), result).Inc()
 }
 
-// pause has an eviction asked for again after a time. That it is not known what became of it stays
-// so until it has settled, whatever becomes of others.
+// pause has an eviction asked for again after a time. If its outcome is unknown, it stays unknown until the
+// eviction has settled, whatever becomes of others.
 func (e *Executor) pause(uid types.UID, unknown bool) {
 	last := e.tries[uid]
 	next := try{pause: min(max(2*last.pause, firstPause), maxPause), asked: last.asked}
@@ -135,8 +135,8 @@ func (e *Executor) pause(uid types.UID, unknown bool) {
 	e.tries[uid] = next
 }
 
-// settle is to be called when a pod is still there that was to be evicted. An attempt of which nothing was known
-// has come to nothing after a time. An attempt that this process knows nothing of may be another one's.
+// settle is to be called when a pod that was to be evicted is still there. An attempt with an unknown outcome
+// counts as failed after a time. An attempt unknown to this process may be another process's.
 func (e *Executor) settle(uid types.UID) {
 	last, known := e.tries[uid]
 	if !known {
@@ -200,8 +200,8 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 	return e.marks.newcomer(plan, from)
 }
 
-// departing says which node the rest of a plan counts on, from a step on, though no plan should any more,
-// or empties though none should; "" when there is none. Once all have moved, those who wait may come.
+// departing names a node that the rest of a plan, from a step on, counts on or empties though no plan should
+// any more; "" when there is none. Once all pods have moved, the waiting ones may come.
 func (o *Options) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
 	snap := o.Cluster.Snapshot()
 	why := func(name, who string, of func(*cluster.Node) string) string {

@@ -73,7 +73,7 @@ type Executor struct {
 	marks     marks
 }
 
-// try is what became of asking for an eviction, and when it may be asked for again.
+// try is the outcome of asking for an eviction, and when it may be asked for again.
 type try struct {
 	again   time.Time
 	pause   time.Duration
@@ -138,8 +138,8 @@ func (e *Executor) admit(ctx context.Context, wanted []*v1alpha1.ReschedulingPla
 	}
 }
 
-// Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
-// of which it has not been looked yet whether it may.
+// Busy reports whether a plan is being carried out, or is about to be: a plan whose room is kept, or one that
+// has not been checked yet.
 func (e *Executor) Busy() bool {
 	return slices.ContainsFunc(e.Reservations.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
 		return plan.Reserves(e.Clock.Now()) || plan.Status.Phase == "" && e.wanted(plan)
@@ -231,7 +231,7 @@ func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 	return false
 }
 
-// awaitBeneficiaries waits for those that room was made for, as long as they fit there.
+// awaitBeneficiaries waits for the pods that room was made for, as long as they fit there.
 func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
@@ -255,7 +255,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until %s is bound to %s", waiting[0], waiting[0].Node))
 }
 
-// waiting are the pods that have no place yet of those that are to get one.
+// waiting returns the beneficiaries that have no place yet.
 func (e *Executor) waiting(plan *v1alpha1.ReschedulingPlan) (waiting []v1alpha1.Beneficiary) {
 	for _, b := range plan.Spec.Beneficiaries {
 		if e.Cluster.PendingPod(b.UID) != nil {

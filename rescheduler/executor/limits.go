@@ -11,15 +11,15 @@ import (
 	"muster.dev/muster/rescheduler/evictions"
 )
 
-// Limits bound what is disrupted, besides PodDisruptionBudgets. What counts is what the record of evictions
-// says, so that nothing is forgotten with a process or a plan.
+// Limits bound disruptions, besides PodDisruptionBudgets. They count the evictions in the record, so that
+// nothing is forgotten with a process or a plan.
 type Limits struct {
 	// ReplacementTimeout is how long a replacement may take to be bound and ready, from when
 	// its pod must have ended.
 	ReplacementTimeout time.Duration
 	// Rate bounds all evictions.
 	Rate Rate
-	// Selected bound those of pods that a selector matches.
+	// Selected bound evictions of pods that a selector matches.
 	Selected []Selected
 	// WorkloadCoolDown and NodeCoolDown are how long no other plan evicts a pod of a controller,
 	// or from a node, after an eviction.
@@ -28,7 +28,7 @@ type Limits struct {
 	Windows []Window
 }
 
-// Rate is so many evictions in any period of that length. The zero Rate allows any number.
+// Rate allows a number of evictions in any period of that length. The zero Rate allows any number.
 type Rate struct {
 	Evictions int
 	Per       time.Duration
@@ -38,8 +38,8 @@ type Rate struct {
 // which these are changed it is an hour longer or shorter if it spans the change, and begins and ends
 // when the clocks say so.
 type Window struct {
-	// From and To are what clocks show, as times since midnight. When To is not after From, it ends
-	// on the next day.
+	// From and To are times of day by the clock, as times since midnight. When To is not after From, the window
+	// ends on the next day.
 	From, To time.Duration
 	// Days are those on which it begins; all when there is none.
 	Days []time.Weekday
@@ -110,14 +110,15 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	return e.forbidden(plan, at, past, now)
 }
 
-// besides are evictions, but for some.
+// besides returns evictions without some.
 func besides(all []evictions.Eviction, some func(evictions.Eviction) bool) []evictions.Eviction {
 	return slices.DeleteFunc(slices.Clone(all), some)
 }
 
 const awaitsRoom = "waits until muster keeps its room"
 
-// unreserved is what a plan waits for whose room the extender does not keep, as far as it has said.
+// unreserved says what a plan waits for while the extender does not keep its room, as far as the extender has
+// said.
 func unreserved(plan *v1alpha1.ReschedulingPlan) string {
 	if said := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionReserved); said != nil {
 		return awaitsRoom + ": " + said.Message
@@ -132,7 +133,7 @@ func within(windows []Window, now time.Time) bool {
 	return len(windows) == 0 || slices.ContainsFunc(windows, func(w Window) bool { return w.contains(now) })
 }
 
-// AnyNumber is what is left of a rate without a bound.
+// AnyNumber is the rest of a rate without a bound.
 const AnyNumber = -1
 
 // RateLeft is how many evictions the rate of all allows now, or [AnyNumber].

@@ -23,8 +23,8 @@ type Selected struct {
 	Selector  labels.Selector
 	// Policies are those whose plans it bounds: all if there is none.
 	Policies []v1alpha1.Policy
-	// TopologyKey, unless it is "", has the pods of each domain counted alone: those on nodes of which this label has
-	// the same value. Nodes without it are a domain of their own, whose name is "".
+	// TopologyKey, unless it is "", has the pods of each domain counted alone: the pods on nodes with the same
+	// value of this label. Nodes without it are a domain of their own, whose name is "".
 	TopologyKey string
 	Rate        Rate
 	// MaxDown is how many of the pods may be down at once: not ready, or without a node. The one that is evicted is one
@@ -72,7 +72,7 @@ func (s *Selected) key(domain string) string {
 	return key.String()
 }
 
-// budgets are the keys of those that a step counts for.
+// budgets returns the keys of the budgets that a step counts for.
 func (l *Limits) budgets(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step, snap *cluster.Snapshot) (keys []string) {
 	for i := range l.Selected {
 		if s := &l.Selected[i]; s.binds(plan, step) {
@@ -135,9 +135,9 @@ func (s *Selected) RateLeft(domain string, past []evictions.Eviction, now time.T
 	return s.Rate.left(past, now, func(e evictions.Eviction) bool { return slices.Contains(e.Budgets, key) })
 }
 
-// Budget is what a plan that is made now may evict of the pods, and false if it may any number. What may be down at
-// once bounds no plan, unless it is none: a plan takes one pod after the other. Windows bound one that is to begin at
-// once.
+// Budget returns how many of the pods a plan that is made now may evict, and false if it may evict any number.
+// The limit on pods that are down at once bounds no plan, unless it is zero: a plan takes one pod after the
+// other. Windows bound a plan that is to begin at once.
 func (s *Selected) Budget(past []evictions.Eviction, now time.Time, begins bool) (planner.SelectedBudget, bool) {
 	none := false
 	if s.MaxDown != nil {
@@ -164,7 +164,7 @@ func (s *Selected) mayBeDown(c *cluster.Cluster, domain string) (most, down int)
 	return most, down
 }
 
-// count counts the pods that a selector matches in a domain, and those of them that do not run. Those without a
+// count counts the pods that a selector matches in a domain, and how many of them do not run. Pods without a
 // node count in every domain, as it is not known where they will run.
 func (s *Selected) count(c *cluster.Cluster, domain string) (total, down int) {
 	count := func(pod *cluster.Pod) {

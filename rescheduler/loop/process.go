@@ -39,7 +39,7 @@ type Options struct {
 	Logger  *slog.Logger
 	// File is where Config is from, and further ones come from.
 	File app.ConfigFile
-	// Version and Flags of the command line are what /statusz and /flagz show.
+	// Version and Flags of the command line appear on /statusz and /flagz.
 	Version string
 	Flags   map[string]string
 	// Registry takes the metrics and shows them at /metrics; nil stands for a new one.

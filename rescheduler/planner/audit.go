@@ -15,8 +15,8 @@ type audit struct {
 	hops     int
 }
 
-// sound reports whether there is an order of the steps, which it returns, and nobody is moved for nothing or for
-// those of lower priority.
+// sound reports whether there is an order of the steps, which it returns, and nobody is moved for nothing or
+// for pods of lower priority.
 func (a *audit) sound() (order []int32, ok bool) {
 	if order, ok = a.sequence(); !ok {
 		return nil, false

@@ -47,7 +47,7 @@ type ledger struct {
 	left       []int32
 }
 
-// account is what evictions are counted on.
+// account is an account that evictions are counted on.
 type account struct {
 	kind string
 	name string
@@ -119,7 +119,7 @@ func (l *ledger) allows(accounts []int32) bool { return l.headroom(accounts) > 0
 // overdrawn says that more is counted on one of the accounts than is allowed.
 func (l *ledger) overdrawn(accounts []int32) bool { return l.headroom(accounts) < 0 }
 
-// count counts so many evictions, which may be taken back.
+// count counts a number of evictions, which may be taken back.
 func (l *ledger) count(accounts []int32, evictions int32) {
 	for _, a := range accounts {
 		l.left[a] -= evictions
@@ -135,7 +135,8 @@ func (l *ledger) headroom(accounts []int32) int32 {
 	return least
 }
 
-// SeveralBudgets returns what says that a pod has more than one PodDisruptionBudget: the API server refuses to evict it.
+// SeveralBudgets returns a function that reports whether a pod has more than one PodDisruptionBudget: then the
+// API server refuses to evict it.
 func SeveralBudgets(snap *cluster.Snapshot) func(pod *cluster.Pod) bool {
 	budgets := newLedger(Budgets{}, snap)
 	return func(pod *cluster.Pod) bool {

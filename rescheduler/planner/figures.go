@@ -9,7 +9,7 @@ import (
 
 // Figures say how a cluster is laid out.
 type Figures struct {
-	// EmptyNodes have no pods but those that go with the node.
+	// EmptyNodes have no pods except the ones that go with the node.
 	EmptyNodes int
 	// Fragmentation says of CPU, memory and each other resource that pods ask for how much of
 	// a node is taken, on average, where a unit of it is free: 0 when all that is free is on
@@ -17,7 +17,7 @@ type Figures struct {
 	Fragmentation map[corev1.ResourceName]float64
 }
 
-// Figures are those of the cluster as it is, and once a plan has been carried out.
+// Figures returns the figures of the cluster as it is, and once a plan has been carried out.
 func (p *Problem) Figures(plan *Plan) (before, after Figures) {
 	world := scenario.New(p.Snapshot)
 	before = figuresOf(world)

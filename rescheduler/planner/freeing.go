@@ -142,7 +142,8 @@ type layout struct {
 	cost  int64
 }
 
-// empty empties nodes of a domain, until it has as many empty ones as it should, or changes nothing and says why not.
+// empty empties nodes of a domain, until it has the number of empty ones that it should, or changes nothing and
+// says why not.
 func (f *freeing) empty(d *domain) {
 	copy(f.closed, f.shut)
 	d.chosen = nil
@@ -276,7 +277,7 @@ func (f *freeing) forsake(d *domain) (forsaken int) {
 	return forsaken
 }
 
-// cheapestSets goes through the sets of so many of the nodes, which are in order of their cost, the cheapest first.
+// cheapestSets yields the sets of size nodes, the cheapest first. The pool is in order of cost.
 func cheapestSets(pool []int32, cost map[int32]int64, size int) iter.Seq2[[]int32, int64] {
 	type set struct {
 		at   []int // ascending

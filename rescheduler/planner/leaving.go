@@ -57,7 +57,7 @@ func (l *leaving) leaves(at spot) bool {
 	return false
 }
 
-// depart has those of some nodes be gone in a world, until that is undone.
+// depart has the pods of some nodes be gone in a world, until that is undone.
 func (l *leaving) depart(world *scenario.Scenario, nodes ...int32) {
 	for _, node := range nodes {
 		for _, pod := range l.pods[node] {
@@ -66,7 +66,8 @@ func (l *leaving) depart(world *scenario.Scenario, nodes ...int32) {
 	}
 }
 
-// laterAt is what is free on a node once those have gone that leave by themselves. It must not be changed.
+// laterAt returns the free amounts on a node once the pods have gone that leave by themselves. It must not be
+// changed.
 func (s *state) laterAt(node int32) []int64 {
 	free, frees := s.freeAt(node), s.leaving.frees[node]
 	if frees == nil {

@@ -158,8 +158,8 @@ func pack(free, pods []int) int {
 	return best
 }
 
-// hasOrder says that the moves can be made in as many rounds as there may be, each into room
-// that was free before it, in one of all ways.
+// hasOrder reports whether the moves can be made within the allowed number of rounds, each into room that was
+// free before it, in one of all orders.
 func (o *oracle) hasOrder() bool {
 	var moves []int
 	for at := range o.size {

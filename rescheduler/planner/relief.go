@@ -78,7 +78,8 @@ func (f *relief) spare(left []int32, r *Relief) {
 	}
 }
 
-// wantAway adds wishes for what has left a node by the way, but for one unit: from now on it relieves the node.
+// wantAway adds wishes for units that have left a node by the way, except one: from now on they relieve the
+// node.
 func (f *relief) wantAway(r *Relief, but int32) {
 	for _, at := range f.gone {
 		if i := &f.items[at]; i.origin == r.Node.Index && i.unit != but && !f.roster.wished(i) {

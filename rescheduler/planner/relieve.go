@@ -29,7 +29,7 @@ func (p *Problem) Relieve(nodes []Relief) *Plan {
 	}
 	s := newSearch(&relieved, nil, nil)
 	proven := s.solve(func() {
-		s.departures.forget(0) // those of an attempt before this one
+		s.departures.forget(0) // wishes of an attempt before this one
 		for at := range nodes {
 			s.relief.relieve(&nodes[at])
 		}

@@ -10,9 +10,9 @@ import (
 // amounts are amounts of all resources of a reckoning.
 type amounts []int64
 
-// reckoning says which resources amounts are of, in their order: CPU, memory, ephemeral
-// storage, pods, then the scalar ones that some node offers, all others together, and then
-// those of [Load]. No node has any of the others: who asks for some fits nowhere.
+// reckoning says which resources amounts are of, in their order: CPU, memory, ephemeral storage, pods, then the
+// scalar ones that some node offers, all others together, and then the resources of [Load]. No node has any of
+// the others: a pod that asks for some fits nowhere.
 type reckoning struct {
 	scalars map[cluster.ScalarName]int // their places
 	load    *Load                      // nil for none
@@ -89,8 +89,8 @@ func (a amounts) gather(sum []int64) {
 	}
 }
 
-// rates make amounts of different resources comparable: one over what a node offers on
-// average of those that offer any.
+// rates make amounts of different resources comparable: the reciprocal of the average offer, over the nodes
+// that offer any.
 type rates []float64
 
 func ratesOf(snap *cluster.Snapshot, reckoning *reckoning) rates {
@@ -124,7 +124,7 @@ func (r rates) size(a []int64) float64 {
 	return size
 }
 
-// rest is what would be left of free.
+// rest returns what would be left of free.
 func (r rates) rest(free []int64, asked amounts) float64 {
 	rest := 0.0
 	for d, rate := range r {

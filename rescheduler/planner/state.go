@@ -9,7 +9,7 @@ import (
 // item is a pod in the search.
 type item struct {
 	pod    *cluster.Pod
-	anew   *cluster.Pod // as it is placed anew, once that was proven
+	anew   *cluster.Pod // as it is placed again, once that was proven
 	needs  amounts
 	origin int32 // -1 for a pending pod
 	at     int32 // -1 for nowhere
@@ -189,7 +189,7 @@ func (s *state) positions() map[int32]int32 {
 	return at
 }
 
-// restore brings all items to where they were: those that had no position, to their origin.
+// restore brings all items to where they were: items that had no position, to their origin.
 func (s *state) restore(at map[int32]int32) {
 	for i := range s.items {
 		item := &s.items[i]

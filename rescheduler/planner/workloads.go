@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Kinds of controllers of which it is known what becomes of a pod that is evicted.
+// Kinds of controllers whose treatment of an evicted pod is known.
 const (
 	kindReplicationController = "ReplicationController"
 	kindReplicaSet            = "ReplicaSet.apps"
@@ -34,7 +34,7 @@ type Workloads struct {
 	counts  func() map[types.UID]tally
 }
 
-// tally counts the pods of a controller that are on nodes, but for those that are being deleted.
+// tally counts the pods of a controller that are on nodes, except pods that are being deleted.
 type tally struct{ pods, ready int }
 
 // NewWorkloads goes by these objects, and by the pods on these nodes.
@@ -58,7 +58,7 @@ func NewWorkloads(objects *cluster.Objects, nodes iter.Seq[*cluster.Node]) *Work
 	})}
 }
 
-// WorkloadsOf are those of a snapshot.
+// WorkloadsOf returns the workloads of a snapshot.
 func WorkloadsOf(snap *cluster.Snapshot) *Workloads { return NewWorkloads(snap.Objects, snap.Nodes()) }
 
 // of are the pods of a pod's controller.
@@ -117,8 +117,8 @@ func isIdle(job *batchv1.Job) bool {
 	return job.Spec.Suspend != nil && *job.Spec.Suspend || orOne(job.Spec.Parallelism) == 0
 }
 
-// bears says that a Job does not fail though all of its pods are evicted, of which so many are on nodes.
-// What pods an executor has evicted a Job may count late, so that it does not suffice that it bears one.
+// bears reports whether a Job does not fail though all of its pods on nodes are evicted. A Job may count pods
+// that an executor has evicted late, so that bearing one eviction does not suffice.
 func bears(job *batchv1.Job, pod *cluster.Pod, pods int) bool {
 	if policy := job.Spec.PodFailurePolicy; policy != nil {
 		return ignoresDisruption(policy)

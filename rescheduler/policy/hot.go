@@ -89,8 +89,8 @@ func excess(used, ceilings []int64) float64 {
 	return most
 }
 
-// nodes are those that were found hot often enough, those first that use the most. Hot in the
-// latest figures, but before an eviction, is none of them.
+// nodes returns the nodes that were found hot often enough, the nodes that use the most first. It leaves out a
+// node whose latest figures are hot but were taken before an eviction.
 func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 	var hot []*cluster.Node
 	uses := map[int32]float64{}
@@ -106,9 +106,9 @@ func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 	return hot
 }
 
-// load is what the planner is to know of loads: the nodes that are relieved bear what makes
-// them hot no more, all others stay below their targets. Nobody knows what a node bears that
-// was not measured, so nothing goes there.
+// load describes loads to the planner: nodes to be relieved bear the load up to which they are not hot, all
+// others stay below their targets. Nobody knows the load of a node that was not measured, so nothing goes
+// there.
 func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 	var counts []int // places of the resources that there are targets for
 	for i, threshold := range now.target {

@@ -19,7 +19,7 @@ type Policy struct {
 	Plan func(Situation) (plan *planner.Plan, why string)
 }
 
-// Measured is what policies go by that are about what nodes use. Those that are not enabled need none.
+// Measured is what policies on the use of nodes go by. Policies that are not enabled need none.
 type Measured struct {
 	Hot    *Hot // for Relieve
 	Uneven *Hot // for Balance
@@ -55,7 +55,7 @@ func All(c *config.Rescheduler, by Measured) []Policy {
 	}
 }
 
-// Names are those of all policies.
+// Names are the names of all policies.
 func Names() (names []v1alpha1.Policy) {
 	for _, p := range All(&config.Rescheduler{}, Measured{}) {
 		names = append(names, p.Name)
@@ -83,9 +83,9 @@ func makeRoom(s Situation) (*planner.Plan, string) {
 	case len(plan.Steps) > 0:
 		return plan, ""
 	case len(plan.Unplaced) > 0:
-		return plan, fmt.Sprintf("no plan for %d of those that wait; of %s", len(plan.Unplaced), first(plan.Unplaced))
+		return plan, fmt.Sprintf("no plan for %d of the waiting pods; of %s", len(plan.Unplaced), first(plan.Unplaced))
 	default:
-		return plan, "those that wait have room"
+		return plan, "the waiting pods have room"
 	}
 }
 

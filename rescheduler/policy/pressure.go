@@ -8,8 +8,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// pressure is how many percent of the time processes of a node may wait for a resource, for those that there is a
-// threshold for: cpu and memory. To wait is what hurts, whatever is used: limits throttle containers on idle nodes, and a
+// pressure is the percentage of time that processes of a node may wait for a resource, for the resources with a
+// threshold: cpu and memory. Waiting hurts, whatever the use: limits throttle containers on idle nodes, and a
 // busy node may serve everyone in time.
 type pressure map[corev1.ResourceName]int64
 

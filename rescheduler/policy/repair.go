@@ -48,8 +48,8 @@ func byImportance(a, b *cluster.Pod) int {
 	)
 }
 
-// duplicates are wishes for pods that share a node with others of their controller, to nodes
-// without one. Those of gangs are left out: they may want to be together.
+// duplicates returns wishes for pods that share a node with others of their controller, to nodes without one.
+// Pods of gangs are left out: they may want to be together.
 func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {

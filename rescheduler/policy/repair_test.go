@@ -34,7 +34,7 @@ func spread(p *corev1.Pod) {
 	}}
 }
 
-// apartFrom wants a pod to be on a node without those of another app.
+// apartFrom wants a pod to be on a node without pods of another app.
 func apartFrom(app string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Affinity = &corev1.Affinity{

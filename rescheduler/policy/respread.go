@@ -96,12 +96,11 @@ type balance struct {
 	workloads  *planner.Workloads
 }
 
-// spare is how many pods are wished for besides those that would make a balance, since some of
-// those may not go.
+// spare is how many wishes there are beyond the pods that would make a balance, since some of these may not go.
 const spare = 100
 
-// wishes are pods that should move, in an order in which each is from the node that is taken most by
-// then. More follow for those that cannot go.
+// wishes returns the pods that should move, in an order in which each leaves the node that is taken most by
+// then. More follow to replace pods that cannot go.
 func (s *balance) wishes() []planner.Wish {
 	var wishes []planner.Wish
 	taken := map[types.UID]bool{}
@@ -150,8 +149,8 @@ func (s *balance) worth(from, to share, pod *cluster.Pod) bool {
 	return from.value()-to.with(pod, +1).value() >= s.gain
 }
 
-// best is the next pod to move: from the node that is taken most of which any is worth it, the
-// one that leaves the less taken of the two nodes the least behind the other.
+// best returns the next pod to move. It leaves the node that is taken most, of the nodes where a move is worth
+// it. The pod is the one whose move leaves the less taken of the two nodes the least behind the other.
 func (s *balance) best(taken map[types.UID]bool) (best *cluster.Pod, from, to *cluster.Node) {
 	slices.SortStableFunc(s.old, func(a, b *cluster.Node) int {
 		return cmp.Compare(s.shares[b.Index].value(), s.shares[a.Index].value())

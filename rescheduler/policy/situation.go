@@ -5,7 +5,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// Situation is what policies look at.
+// Situation is the situation that policies look at.
 type Situation struct {
 	// Problem is the cluster, and what may be done about it.
 	Problem *planner.Problem

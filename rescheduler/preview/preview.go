@@ -57,7 +57,7 @@ type Options struct {
 	Clock  clock.PassiveClock
 }
 
-// Outcome is what a plan comes to.
+// Outcome is the outcome of a plan.
 type Outcome int
 
 // Outcomes.
@@ -109,7 +109,7 @@ func (o *Options) look(ctx context.Context) (*survey, error) {
 	return s, nil
 }
 
-// plan is what a policy would do.
+// plan returns the plan that a policy would make.
 func (s *survey) plan(name v1alpha1.Policy) (*printout, error) {
 	chosen, err := policy.Named(&s.config.Rescheduler, s.measured, name)
 	if err != nil {

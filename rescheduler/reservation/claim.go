@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Claim is what plans say of a pod. The zero Claim says nothing.
+// Claim is the decision of plans about a pod. The zero Claim decides nothing.
 type Claim struct {
 	// Places are where room is kept for it, the one first that it should take.
 	Places []Place
@@ -31,9 +31,9 @@ type Place struct {
 	own sets.Set[types.UID]
 }
 
-// Claim is what plans say of a pod that the scheduler asks about. What an earlier call took for
-// it is kept for it again. A plan whose room does not do for it, as it differs from the pod that it replaces,
-// says nothing any more.
+// Claim returns the decision of plans about a pod that the scheduler asks about. Room that an earlier call took
+// for the pod is kept for it. A plan decides nothing any more if its room is too small, as the pod differs from
+// the pod that it replaces.
 func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
 	if !k.inForce.Load() {
 		return Claim{}

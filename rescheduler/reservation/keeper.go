@@ -70,7 +70,7 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Handler is what the watch on ReschedulingPlans is to tell.
+// Handler takes in the events of the watch on ReschedulingPlans.
 func (k *Keeper) Handler() cluster.CustomHandler {
 	return cluster.CustomHandler{
 		Set: func(object metav1.Object) {

@@ -67,7 +67,7 @@ func (r *Rehearsal) Refusal(plan *v1alpha1.ReschedulingPlan, at int, replacement
 	return r.put(world, replacement, step.To)
 }
 
-// without is the cluster as it is, but for what a plan keeps.
+// without returns the cluster as it is, without the room that a plan keeps.
 func (r *Rehearsal) without(plan *v1alpha1.ReschedulingPlan) *scenario.Scenario {
 	world := scenario.New(r.Cluster.Snapshot())
 	for node := range world.Snapshot().Nodes() {

@@ -32,7 +32,8 @@ func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, prof
 		profile.AloneAs(claimless(unplaced(pod))) == profile.AloneAs(claimless(example))
 }
 
-// claimless is a pod as if it had no claims: what was made for one pod, and is allocated or not, is none of its kind.
+// claimless returns a pod as if it had no claims: a claim that was made for one pod, and is allocated or not,
+// does not tell its kind.
 func claimless(pod *cluster.Pod) *cluster.Pod {
 	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
 		return pod

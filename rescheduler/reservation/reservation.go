@@ -24,7 +24,7 @@ type reservation struct {
 	beneficiary types.UID // the pod that it is for
 
 	leaves types.UID // the pod that makes room for itself elsewhere, of a replacement
-	called string    // the name of the one pod that it is for, "" when the controller names its pods anew
+	called string    // the name of the one pod that it is for, "" when the controller gives new names
 	// siblings were there before the eviction, as the plan says, and earlier were on the node when it was seen here
 	// that the pod may come: none of them has come in its place.
 	siblings, earlier sets.Set[types.UID]
@@ -57,8 +57,7 @@ func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*res
 	}
 }
 
-// add makes the placeholder, or finds it among those that are known. What is read of a step makes a pod that is equal
-// to the one before.
+// add makes the placeholder, or finds it among the known ones. Reading the same step again makes an equal pod.
 func add(r *reservation, uid string, object *corev1.Pod, known, wanted map[types.UID]*reservation) {
 	if before := known[types.UID(uid)]; before != nil {
 		r.pod = before.pod

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Room is room that a plan keeps on a node for one pod, for whoever tells the scheduler of it.
+// Room is room that a plan keeps on a node for one pod, as told to the scheduler.
 type Room struct {
 	Plan *v1alpha1.ReschedulingPlan
 	// Name is that of no other room of the plan.

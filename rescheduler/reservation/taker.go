@@ -9,9 +9,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// goOn has a reservation go on from what was known of it. When the pod may come now, those of its controller that
-// are on the node already are not it. Which pod was there first is told by what was seen, and by no clock: the pod was
-// created by that of an API server, and evicted by that of another machine.
+// goOn has a reservation go on from what was known of it. When the pod may come now, pods of its controller
+// that are on the node already are not it. Which pod was there first follows from the order of events here, and
+// from no clock: an API server's clock dates the pod's creation, another machine's the eviction.
 func (k *Keeper) goOn(r, known *reservation) {
 	r.taker, r.earlier = known.taker, known.earlier
 	if node := k.cluster.Snapshot().NodeByName(r.node); node != nil && r.open && !known.open {

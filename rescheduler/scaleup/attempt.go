@@ -40,7 +40,7 @@ func attemptOf(request *unstructured.Unstructured) attempt {
 	return attempt{subject: request.GetNamespace() + "/" + name, number: number, request: request}
 }
 
-// nameOfAttempt is the name of a request. Two processes that both ask anew ask for the same.
+// nameOfAttempt returns the name of a request. Two processes that both ask again make the same request.
 func nameOfAttempt(first string, number int) string {
 	if number == 1 {
 		return first
@@ -48,7 +48,7 @@ func nameOfAttempt(first string, number int) string {
 	return fmt.Sprintf("%s-%d", first, number)
 }
 
-// anew says that it is time to ask anew, as a request was of no use, or asks otherwise than is configured.
+// anew reports whether it is time to ask again, as a request was of no use, or differs from the configuration.
 func (r *Requests) anew(a attempt) bool {
 	if class, _, _ := unstructured.NestedString(a.request.Object, "spec", "provisioningClassName"); class != r.ClassName {
 		return true

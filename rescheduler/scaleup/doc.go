@@ -1,5 +1,5 @@
-// Package scaleup tells that only more nodes would help: of pods that wait, and for which moving
-// others was shown not to make room.
+// Package scaleup tells which waiting pods only more nodes would help: moving others was shown not to make room
+// for them.
 //
 // A [Teller] says so in a condition and an event of each such pod and in a metric, and by choice
 // asks a cluster autoscaler for nodes, in a ProvisioningRequest for each pod or gang:

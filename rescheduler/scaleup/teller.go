@@ -28,7 +28,7 @@ const (
 	ReasonNoOtherPlace     = "NoOtherPlace"     // what would have to move has no other place
 )
 
-// eventReason is what the event of a pod is called.
+// eventReason is the reason of a pod's event.
 const eventReason = "RearrangingDoesNotHelp"
 
 // maxWrites bounds the conditions that are written in one go, which plans have to wait for.
@@ -55,7 +55,7 @@ type Options struct {
 	Requests *Requests
 }
 
-// Teller tells of which pods only more nodes would help. It belongs to one goroutine.
+// Teller tells which pods only more nodes would help. It belongs to one goroutine.
 type Teller struct {
 	Options
 
@@ -130,7 +130,7 @@ func (t *Teller) count(v Verdict) {
 	}
 }
 
-// concerned are the pods that wait, and those on nodes of which it was told that they did.
+// concerned returns the pods that wait, and the pods on nodes that were reported as waiting.
 func (t *Teller) concerned() []*cluster.Pod {
 	pods := planner.Waiting(t.Cluster)
 	for node := range t.Cluster.Snapshot().Nodes() {

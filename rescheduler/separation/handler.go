@@ -34,19 +34,19 @@ type Request struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Accepted is what a request is answered with, and 202.
+// Accepted is the answer to a request, with 202.
 type Accepted struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"` // which the pod is on
 	From string `json:"from"`
 }
 
-// Refused is what is wrong with a request.
+// Refused says what is wrong with a request.
 type Refused struct {
 	Errors []FieldError `json:"errors"`
 }
 
-// FieldError is what is wrong with a field, or with all of the request if that is "".
+// FieldError says what is wrong with a field, or with all of the request if that is "".
 type FieldError struct {
 	Field string `json:"field,omitempty"`
 	Error string `json:"error"`
