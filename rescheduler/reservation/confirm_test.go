@@ -198,7 +198,7 @@ func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 			func(w *world) { _ = w.cluster.Delete(w.pod("small", "2")) }, "False: default/small is not on n1 any more",
 		},
 		"with room besides for the pod on its way": {func(w *world) { w.node("n2", "4"); w.assume("late", "n2") }, kept},
-		"when whom it is for has a place already":     {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
+		"when whom it is for has a place already":  {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
 		"that of a plan that has begun, as it has taken its room": {func(w *world) {
 			w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
 			_ = w.cluster.Delete(w.pod("small", "2"))
