@@ -65,7 +65,7 @@ func (m *Manager) Placed(uid types.UID, node string) {
 // Refused says that the scheduler was told of no node for a pod: see [core.Refused].
 func (m *Manager) Refused(pod *cluster.Pod) { m.do(core.Refused{UID: pod.UID}) }
 
-// Preempt decides about a pod, as the watch shows it, for which the scheduler would evict others. It reports
+// Preempt decides about a pod, as the watch shows it, that the scheduler would evict others for. It reports
 // false for a pod of no gang, or of a gang that has started: for such a pod alone others may be evicted. Until
 // all victims are gone, Filter refuses the members. So no call is held for victims that take their time.
 func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {

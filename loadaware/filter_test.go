@@ -95,7 +95,7 @@ aggregated:
 		{"a node that was never measured fits", scene{pod: pod}, ""},
 		{"a node whose figures never came does not", scene{usage: using("0", "0", neverReported), pod: pod}, metricExpired},
 		{"figures of 180 s are too old", scene{usage: using("0", "0", aged(180*time.Second)), pod: pod}, metricExpired},
-		{"those of a moment less are not", scene{usage: using("0", "0", aged(180*time.Second-1)), pod: pod}, ""},
+		{"figures of a moment less are not", scene{usage: using("0", "0", aged(180*time.Second-1)), pod: pod}, ""},
 		{
 			"the arguments say what is too old",
 			scene{args: "nodeMetricExpirationSeconds: 30", usage: using("0", "0", aged(30*time.Second)), pod: pod},

@@ -24,7 +24,7 @@ func TestScore(t *testing.T) {
 		{"by their weights", "resourceWeights: {cpu: 3, memory: 1}", nil, [2]string{"2", "5000"}, nil, 64}, // (213 + 43)/4
 		{"of one alone", "resourceWeights: {memory: 7}", nil, [2]string{"2", "5000"}, nil, 43},             // 301/7
 		{
-			"and of the one of which least is left", "{resourceWeights: {cpu: 1, memory: 1}, dominantResourceWeight: 2}", nil,
+			"and of the scarcest one", "{resourceWeights: {cpu: 1, memory: 1}, dominantResourceWeight: 2}", nil,
 			[2]string{"2", "5000"},
 			nil, 50,
 		}, // (71 + 43 + 86)/4

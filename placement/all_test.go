@@ -93,7 +93,7 @@ func TestWhenTimeIsUpThereIsTheBestAnswerSoFar(t *testing.T) {
 	for name, test := range map[string]struct {
 		atLeast, kept int
 	}{
-		"those that have a place keep it":        {atLeast: 2, kept: 3},
+		"pods that have a place keep it":         {atLeast: 2, kept: 3},
 		"or go again when they are not all that": {atLeast: 4, kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -198,7 +198,7 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 			}
 			b.do(row.change)
 			if diff := cmp.Diff(row.want, b.ask()); diff != "" {
-				t.Errorf("asked anew (-want +got):\n%s", diff)
+				t.Errorf("asked again (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(nothing, b.ask()); diff != "" {
 				t.Errorf("asked once more, though nothing had changed (-want +got):\n%s", diff)

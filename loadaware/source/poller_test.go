@@ -128,7 +128,7 @@ func TestAReportHasWhatTheNodeUsesBesideItsPods(t *testing.T) {
 					t.Fatalf("reports %v, want one about n", p.reports)
 				}
 				if len(got.Aggregated) != 15 || got.Aggregated[0].Used.MilliCPU != test.node {
-					t.Errorf("statistics %v, want 15, those of one sample", got.Aggregated)
+					t.Errorf("statistics %v, want the 15 of one sample", got.Aggregated)
 				}
 				copied := *got
 				copied.Aggregated = nil

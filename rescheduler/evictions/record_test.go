@@ -286,7 +286,7 @@ func TestWhatIsKnownOfAPodBeforeTheRecordIsReadCounts(t *testing.T) {
 			got[e.Pod] = e.Differs
 		}
 		if diff := cmp.Diff(map[types.UID]bool{"differs": true, "other": false}, got); diff != "" {
-			t.Errorf("which differ of those that are %s (-want +got):\n%s", what, diff)
+			t.Errorf("which of the %s evictions differ (-want +got):\n%s", what, diff)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
-// assess finds out for which waiting pods moving others would not help, and has that told. The room of a plan
+// assess finds the waiting pods that moving others would not help, and has that told. The room of a plan
 // that is being carried out looks taken, so it is not asked meanwhile.
 func (l *loop) assess(ctx context.Context) {
 	if l.executor.Busy() {

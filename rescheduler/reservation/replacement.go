@@ -17,7 +17,7 @@ func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool 
 	return r.isCalled(pod) && isOfKind(pod, r.controller, r.pod, profile)
 }
 
-// isReplacedBy says that a pod has come in the place of the one that leaves, of whichever kind it is: it has the same
+// isReplacedBy reports whether a pod of any kind has come in the place of the one that leaves: it has the same
 // controller, and was not there before.
 func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
 	return r.open && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
@@ -67,8 +67,8 @@ func leavesAs(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile
 		isOfKind(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
 }
 
-// MayReplace says that a pod may be what came, or comes, in the place of the one that a step moves, of whichever kind it is:
-// it is another one of the same controller, and has the name that this gives it.
+// MayReplace reports whether a pod of any kind may be the one that came, or comes, in the place of the pod that a
+// step moves: it is another pod of the same controller, and has the name that the controller gives the replacement.
 func MayReplace(pod *cluster.Pod, step *v1alpha1.Step) bool {
 	name := step.KeepsName()
 	return !pod.Placeholder && pod.UID != step.Pod.UID && pod.Namespace == step.Pod.Namespace && (name == "" || name == pod.Name) &&

@@ -23,7 +23,7 @@ type Gangs interface {
 	Placed(uid types.UID, node string)
 	// Refused says that the scheduler was told of no node for a pod.
 	Refused(pod *cluster.Pod)
-	// Preempt decides about a pod for which the scheduler would evict others.
+	// Preempt decides about a pod that the scheduler would evict others for.
 	Preempt(pod *cluster.Pod) (answer gang.Preemption, starting bool)
 	// Harms says what the evictions on each of some nodes would do to gangs.
 	Harms(victims map[string][]types.UID) map[string]gang.Harm
