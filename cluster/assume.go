@@ -19,7 +19,7 @@ var (
 	ErrPodPlaced = errors.New("the pod is on a node already")
 )
 
-// What became of an assumption.
+// Ends of an assumption.
 const (
 	outcomeConfirmed = "confirmed" // the watch shows the pod on that node
 	outcomeRefuted   = "refuted"   // the watch shows it elsewhere, finished or gone

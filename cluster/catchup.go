@@ -53,9 +53,9 @@ func (r *reached) has(version string) bool {
 	return err != nil || after <= 0
 }
 
-// CatchUp waits until the view has every pod as it is now, or later. What others did before it was called
-// is then in the view, however late the watch was. It lists the metadata of all pods, again and
-// again, so it is for rare occasions. The error, when the context ends before, says what is missing.
+// CatchUp waits until the view has every pod as it is now, or later. However late the watch was, the view then
+// has everything that others did before the call. It lists the metadata of all pods, again and again, so it is
+// for rare occasions. The error, when the context ends before, says what is missing.
 func (w *Watcher) CatchUp(ctx context.Context) error {
 	if w.metadata == nil {
 		return errors.New("to catch up takes a metadata client")

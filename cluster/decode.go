@@ -60,7 +60,7 @@ func (l *loader) object(data []byte, kind metav1.TypeMeta) error {
 	return l.cluster.Set(object)
 }
 
-// customObject gives an object to who takes its kind.
+// customObject gives an object to the handler of its kind.
 func (l *loader) customObject(data []byte, kind *CustomKind) error {
 	object := &unstructured.Unstructured{}
 	if err := bounded.Decode(data, &object.Object); err != nil {

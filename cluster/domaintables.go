@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// domainNumbers gives every value of a topology key its number. Snapshots share one,
-// so that they agree, whichever of them is asked first.
+// domainNumbers gives every value of a topology key its number. Snapshots share one, so that they agree in any
+// order of calls.
 type domainNumbers struct {
 	mu    sync.Mutex // guards this and every domainTables with these numbers
 	byKey map[string]map[string]int32

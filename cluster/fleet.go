@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// fleet puts nodes together: of their objects, their CSINodes, what was measured on them, and the pods that the
-// ledger has there. What comes before its node, or outlives it, is kept.
+// fleet puts nodes together: of their objects, their CSINodes, measurements of them, and the pods that the
+// ledger has there. A part that comes before its node, or outlives it, is kept.
 type fleet struct {
 	*view
 

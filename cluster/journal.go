@@ -12,8 +12,8 @@ type Change struct {
 	Generation uint64
 	Node       int32 // -1 for an aspect of the cluster as a whole
 	Aspects    Aspect
-	// Object came, changed or went, when there is no node. Its namespace is "" if
-	// its kind has none. What it was and is stands in the Objects before and after.
+	// Object came, changed or went, when there is no node. Its namespace is "" if its kind has none. The
+	// Objects before and after have its two states.
 	Object types.NamespacedName
 }
 

@@ -37,7 +37,7 @@ type ledger struct {
 	orphans  map[string]map[types.UID]*Pod // placed pods whose node is not known
 }
 
-// Who has a pod count on a node.
+// The parties that have a pod count on a node.
 const (
 	decided = true  // muster: every later judgement counts it
 	shown   = false // the watch

@@ -34,8 +34,8 @@ import (
 // custom resources are read where custom says who takes them. An object without a namespace is in "default", and one
 // without a UID gets one made of its kind, namespace and name; no other default of the API server is filled in.
 //
-// An error names the file, the document in it, the item and the field. What was
-// read before it is in the view.
+// An error names the file, the document in it, the item and the field. Everything read before it is in the
+// view.
 func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*Loaded, error) {
 	l := &loader{
 		cluster: c,

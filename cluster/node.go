@@ -152,8 +152,8 @@ func (n *Node) add(pod *Pod) {
 	n.NonZeroMemory = quantity.Sum(n.NonZeroMemory, pod.NonZeroMemory)
 }
 
-// subtract counts what a pod asks for no more, which is not among the node's pods now. What is left of a sum that 64 bits
-// did not hold is counted again.
+// subtract stops counting the requests of a pod that is not among the node's pods any more. A sum that did not
+// fit 64 bits is counted again.
 func (n *Node) subtract(pod *Pod) {
 	if n.Requested.full() || max(n.NonZeroMilliCPU, n.NonZeroMemory) == math.MaxInt64 {
 		n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory = Resources{}, 0, 0

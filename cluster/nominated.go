@@ -31,8 +31,8 @@ func (c *Cluster) Nominated() []*Pod {
 	return pods
 }
 
-// nominate follows a pod that waits or is gated, nil for one that does neither any more. Of a pod that counts on a
-// node the journal says all that matters.
+// nominate follows a pod that waits or is gated, nil for one that does neither any more. For a pod that counts
+// on a node the journal says all that matters.
 func (w *waiting) nominate(uid types.UID, pod *Pod) {
 	if pod != nil && pod.Status.NominatedNodeName == "" {
 		pod = nil

@@ -28,7 +28,7 @@ type waiting struct {
 	pending   map[types.UID]*Pod // pods without a node
 	nominated map[types.UID]*Pod // pending pods that have a nominated node and are not being deleted
 	followers followers[PodEvent]
-	ofGated   followers[PodEvent] // those who follow gated pods as well
+	ofGated   followers[PodEvent] // followers of gated pods as well
 	awaited   map[types.UID]*arrival
 	newcomers newcomers
 }

@@ -12,8 +12,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// What a container without a request counts for in scores, so that pods which
-// ask for nothing still spread (pkg/scheduler/util/pod_resources.go).
+// The requests that a container without one counts for in scores, so that pods which ask for nothing still
+// spread (pkg/scheduler/util/pod_resources.go).
 const (
 	defaultMilliCPU = 100
 	defaultMemory   = 200 << 20

@@ -2,7 +2,7 @@ package gang
 
 import "muster.dev/muster/gang/core"
 
-// What gangs answer is decided by their core.
+// The core decides the answers of gangs.
 type (
 	// Decision says what filter is to answer about a pod.
 	Decision = core.Decision
@@ -18,7 +18,7 @@ type (
 	Member = core.Member
 )
 
-// What evictions would do, the worst last: see [core.Harm].
+// The damage of evictions, the worst last: see [core.Harm].
 const (
 	NoHarm      = core.NoHarm
 	BreaksGang  = core.BreaksGang

@@ -1,8 +1,8 @@
 // Package gang starts groups of pods whole or not at all, with a stock kube-scheduler.
 //
-// A group is a PodGroup, or pods that say themselves how many of them must start together
-// (see [membership.Of]). What a scheduler's PreFilter, PostFilter and Permit do for a gang happens in
-// the calls that an extender gets:
+// A group is a PodGroup, or pods that say themselves how many of them must start together (see
+// [membership.Of]). The work of a scheduler's PreFilter, PostFilter and Permit for a gang is done in the calls
+// that an extender gets:
 //
 //   - Filter plans places for the whole group when the first member is asked about, or earlier. A plan that
 //     finds a place for too few of them holds nothing, and the group is denied for a while. Otherwise every

@@ -22,8 +22,8 @@ type Limits struct {
 	Retry time.Duration
 }
 
-// DefaultLimits are those for a scheduler that waits so long for the answer of a bind call
-// and of a filter call, and for assumptions of a time to live.
+// DefaultLimits returns the limits for a scheduler that waits that long for the answers of a bind call and of a
+// filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	const retry = 25 * time.Millisecond
 	return Limits{

@@ -83,7 +83,7 @@ func (m *machine) follow(event core.Event, o *outcome) {
 	}
 }
 
-// carryOut carries one effect out. What comes back at once is another event.
+// carryOut carries one effect out. It returns the event that comes back at once.
 func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 	switch e := effect.(type) {
 	case core.Release:

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// What came of an eviction.
+// Results of an eviction.
 const (
 	resultEvicted = "evicted"
 	resultFailed  = "failed"

@@ -74,9 +74,8 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	}
 }
 
-// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
-// that these move as a whole returns to none of the nodes that its members leave, whichever of them
-// left it.
+// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang that these
+// move as a whole returns to none of the nodes that any of its members left.
 func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
 	if s.reservations == nil {
 		return placement.New(store, pods, s.seed)

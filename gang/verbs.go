@@ -115,8 +115,8 @@ func (m *Manager) PlacesAlone(uid types.UID) bool {
 	return m.state.PlacesAlone(uid)
 }
 
-// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
-// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+// Harms says for each node what the evictions on it would do, for a pod of no gang, if no other node had
+// evictions: by the rules of evictions for gangs. The eviction of a pod that goes in any case does no harm.
 func (m *Manager) Harms(victims map[string][]types.UID) map[string]Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Annotations of nodes. What is not valid in one is ignored, entry by entry, counted and logged.
+// Annotations of nodes. Invalid entries are ignored, one by one, counted and logged.
 const (
 	// AnnotationUsageThresholds holds thresholds of the node as JSON, in the sections usageThresholds,
 	// prodUsageThresholds and aggregatedUsage (usageThresholds, usageAggregationType,

@@ -16,8 +16,7 @@
 // was last looked at ([cluster.Usage.Age]). So the verdict store remembers the plugin's verdicts, and asks it
 // again about nodes that changed.
 //
-// A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is
-// made, and amounts of them are short vectors of integers: CPU in thousandths, memory in bytes.
-// What it makes of a node is kept until the node is another one, so that a verdict and a score
-// cost a few comparisons and divisions, and no memory.
+// A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is made, and amounts
+// of them are short vectors of integers: CPU in thousandths, memory in bytes. It keeps its results for a node
+// until the node changes, so that a verdict and a score cost a few comparisons and divisions, and no memory.
 package loadaware

@@ -26,7 +26,7 @@ const (
 	AnnotationSecondsAfterInitialized = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
 )
 
-// What a pod that asks for nothing is taken to use.
+// The assumed use of a pod that asks for nothing.
 const (
 	defaultMilliCPU = 250
 	defaultMemory   = 200 << 20

@@ -26,7 +26,7 @@ type Explanation struct {
 	Updated     time.Time     `json:"updated,omitzero"`
 	Age         time.Duration `json:"age,omitempty"`
 	Allocatable Amounts       `json:"allocatable"`
-	// Pods are those on the node, and those expected there, by namespace and name.
+	// Pods are the pods on the node, and the pods expected there, by namespace and name.
 	Pods []PodEntry `json:"pods,omitempty"`
 	// Adds is the estimate of the pod that was asked for, Class its priority class. They are
 	// empty when there was none.

@@ -81,7 +81,7 @@ func (a *account) free(who audience) vector {
 	return free
 }
 
-// at is the amount of a resource, as pods see it that are of other namespaces than those on the node.
+// at is the amount of a resource, as pods see it whose namespace has no pods on the node.
 func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
 
 // ownAt returns what pods of a namespace see besides.
@@ -147,8 +147,8 @@ func (s *loads) slot(index int32) *atomic.Pointer[load] {
 	return s.grow(int(index))
 }
 
-// grow makes room for an index. What is put into a slot meanwhile may be lost, and is then
-// worked out again.
+// grow makes room for an index. A load that is put into a slot meanwhile may be lost, and is then worked out
+// again.
 func (s *loads) grow(index int) *atomic.Pointer[load] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

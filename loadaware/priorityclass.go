@@ -9,7 +9,7 @@ import (
 // LabelPriorityClass is the label of pods that names their priority class.
 const LabelPriorityClass = "koordinator.sh/priority-class"
 
-// priorityClass is how important a pod is to those who share a node with it.
+// priorityClass is how important a pod is to the pods that share a node with it.
 type priorityClass int
 
 const (

@@ -40,9 +40,9 @@ type Objection struct {
 	Nodes int
 }
 
-// PlaceAll places pods in their order, each as if those before it were on their nodes.
-// If fewer than atLeast get a node, the plan is as it was before. When the deadline is
-// past by the store's clock, it ends with what it has; without one it takes its time.
+// PlaceAll places pods in their order, each as if the pods before it were on their nodes. If fewer than atLeast
+// get a node, the plan is as it was before. When the deadline is past by the store's clock, it ends with what
+// it has; without one it takes its time.
 func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
 	return p.placeUpTo(len(pods), pods, atLeast, deadline)
 }

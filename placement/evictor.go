@@ -35,8 +35,8 @@ func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 // cheapest is the node with the best offer, and who has to go from there; -1 when there is
 // none.
 //
-// What becomes of one node may turn offers of others, if predicates span nodes. So the best
-// one is looked at again before it is taken, and all are when there is none.
+// A change of one node may turn offers of others, if predicates span nodes. So the best offer is looked at
+// again before it is taken, and all are when there is none.
 func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victims []*evictee) {
 	if k.offers == nil {
 		k.makeAll(e, deadline)

@@ -8,8 +8,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// MostGrace is the longest that anything waits for a pod to end, and no room is counted on that is free only later. Who may
-// create pods writes their grace periods: without a bound of ours, one such number would have others wait for centuries.
+// MostGrace is the longest that anything waits for a pod to end. No room is counted on that is free only later.
+// Users who may create pods write their grace periods: without a bound of ours, one such number would have
+// others wait for centuries.
 const MostGrace = time.Hour
 
 // overdue is how long a pod that is being deleted may be there after its time: the clock of the API server, which set that

@@ -67,8 +67,8 @@ type Victim struct {
 	Pod     *cluster.Pod
 	Node    int32 // its index
 	Leaving bool  // it is going anyway
-	// Violates says that the eviction is not allowed by a disruption budget, with those before
-	// it in the list.
+	// Violates says that the eviction is not allowed by a disruption budget, after the evictions before it in
+	// the list.
 	Violates bool
 }
 

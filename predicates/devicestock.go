@@ -111,8 +111,8 @@ func (s *stock) allocate(
 	}
 }
 
-// To find devices may take time that grows with the power of what a claim asks for. Who asks for such a thing waits for
-// nobody longer than this: a few nodes are tried, and then no more.
+// To find devices may take time that grows with the power of what a claim asks for. No pod waits for such a
+// search longer than this: a few nodes are tried, and then no more.
 const (
 	allocationTime  = time.Second
 	mostAllocations = 3 // that took too long

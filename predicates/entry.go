@@ -16,9 +16,8 @@ import (
 // A node is judged when it is asked about first, with all plugins, and kept up to date from then on. So a class of
 // few pods costs the nodes that are asked about, however many there are.
 //
-// The verdicts are kept as small as they are asked for: which predicates are against a
-// node, and what the first of them says. What another one says is asked of it again
-// when it comes first.
+// The verdicts are kept as small as the questions about them: which predicates are against a node, and the
+// verdict of the first of them. Another predicate is asked again when it comes first.
 type entry struct {
 	class   Class
 	counted int64  // bytes, as the store accounts for them; guarded by the store

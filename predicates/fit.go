@@ -2,7 +2,7 @@ package predicates
 
 import "muster.dev/muster/cluster"
 
-// JudgeFit is [Profile.Judge] without the scores, for those who only ask what a pod fits.
+// JudgeFit is [Profile.Judge] without the scores, for callers that only ask where a pod fits.
 func (p *Profile) JudgeFit(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := &Judgement{
 		profile: p, pod: pod, snap: snap,

@@ -122,7 +122,8 @@ func (d *imageDigest) put(index int32, number uint16) {
 	d.of[index] = number
 }
 
-// Rate implements [Comparison]. How far an image has spread is counted over all nodes, whichever are compared.
+// Rate implements [Comparison]. The spread of an image is counted over all nodes, even over nodes that are not
+// compared.
 func (d *imageDigest) Rate(nodes, _ []int32, ratings []int64) {
 	if d.of == nil {
 		clear(ratings)

@@ -116,8 +116,7 @@ func (p nodeResourcesFit) scalars(asked *cluster.Resources, objects *cluster.Obj
 	return counting
 }
 
-// ignores looks at extended resources only: those with a domain that is not
-// Kubernetes' own.
+// ignores applies to extended resources only: names with a domain that is not Kubernetes' own.
 func (p nodeResourcesFit) ignores(name corev1.ResourceName) bool {
 	domain, _, qualified := strings.Cut(string(name), "/")
 	if !qualified || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) {

@@ -88,7 +88,7 @@ func portion(part, whole int64) int64 {
 // are in the order of utilization (pkg/scheduler/framework/plugins/helper/shape_score.go).
 type shape []config.UtilizationShapePoint
 
-// rate is the score of a resource, 0 to MaxScore. What is over-committed is full.
+// rate is the score of a resource, 0 to MaxScore. An over-committed resource is full.
 func (s shape) rate(requested, offered int64) int64 {
 	utilization := portion(min(requested, offered), offered) // in percent
 	for i, point := range s {

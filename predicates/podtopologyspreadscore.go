@@ -38,10 +38,10 @@ func (s podTopologySpreadScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Ra
 	return Rating{Among: comparison}
 }
 
-// spreadComparison compares nodes by the soft constraints of a pod. What a node costs is
-// the sum over the constraints of the pods in its domain, each weighed by the number of
-// domains among the compared nodes; the lower, the better. The sum is made of the same
-// operations in the same order as kube-scheduler's, so that it is rounded alike.
+// spreadComparison compares nodes by the soft constraints of a pod. The cost of a node is the sum over the
+// constraints of the pods in its domain, each weighed by the number of domains among the compared nodes; the
+// lower, the better. The sum is made of the same operations in the same order as kube-scheduler's, so that it
+// is rounded alike.
 type spreadComparison struct {
 	spread
 	terms []preferredSpread // by constraint
@@ -49,9 +49,9 @@ type spreadComparison struct {
 
 // preferredSpread is one constraint, and the pods that it is about by domain.
 //
-// Two things are as in kube-scheduler. A host name is no domain: each node is counted for
-// itself, whether the constraint's policies leave it out or not. And where nodes without
-// the label are compared as well, they share one domain with those whose label is empty.
+// Two things are as in kube-scheduler. A host name is no domain: each node is counted for itself, whether the
+// constraint's policies leave it out or not. And where nodes without the label are compared as well, they share
+// one domain with nodes whose label is empty.
 type preferredSpread struct {
 	constraint *spreadConstraint
 	domainSum[int16]

@@ -58,8 +58,8 @@ type Digest interface {
 	Suppose(snap *cluster.Snapshot, node *cluster.Node)
 }
 
-// Spanning is a Check whose verdict on a node depends on other nodes as well, as
-// those in its failure domain. It must know of a node before it is asked about it.
+// Spanning is a Check whose verdict on a node depends on other nodes as well, such as the nodes in its failure
+// domain. It must know of a node before it is asked about it.
 type Spanning interface {
 	Check
 	Digest

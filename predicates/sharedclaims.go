@@ -8,8 +8,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// sharedClaims is a deviceCheck for a pod with claims that others may use, too, and that are not allocated: where one of
-// those is on its way to, the claim will be, and so must the pod.
+// sharedClaims is a deviceCheck for a pod with claims that others may use, too, and that are not allocated: the
+// claim will be where one of these pods is on its way to, and so must the pod.
 type sharedClaims struct {
 	*deviceCheck
 	users  sets.Set[int32] // indexes of the nodes that users are on their way to

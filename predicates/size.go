@@ -15,8 +15,8 @@ func (j *Judgement) prepared() int64 {
 	return prepared + sizeOf(reflect.ValueOf(j.pod))
 }
 
-// sizeOf is how many bytes a value refers to, however deep. What is referred to twice counts twice,
-// and of a value that refers to itself there is no size.
+// sizeOf returns how many bytes a value refers to, at any depth. A part that is referred to twice counts twice,
+// and a value that refers to itself has no size.
 func sizeOf(v reflect.Value) int64 {
 	switch v.Kind() {
 	case reflect.String:

@@ -34,7 +34,8 @@ const (
 	partOfNodes = 64
 )
 
-// helpers are goroutines that may work at a time beside those who call, one for each core but one. There may be none.
+// helpers are goroutines that may work at a time beside the callers, one for each core but one. There may be
+// none.
 type helpers chan struct{}
 
 func newHelpers() helpers { return make(helpers, runtime.GOMAXPROCS(0)-1) }

@@ -44,7 +44,7 @@ type digest struct {
 type supposition struct {
 	node *cluster.Node
 	told uint64 // the digests that know of it, by bit
-	// What is remembered of the node.
+	// The memory of the node.
 	against uint32
 	first   Verdict
 	total   int32
@@ -186,7 +186,7 @@ func (t *Trial) about(index int32) *supposition {
 	return &t.suppositions[t.at[index]-1]
 }
 
-// evaluate asks those who look at the node alone.
+// evaluate asks the checks that look at the node alone.
 func (t *Trial) evaluate(node *cluster.Node) {
 	e := t.entry
 	for _, i := range t.alone {

@@ -98,7 +98,8 @@ func anyInherited(parts []part) bool {
 	})
 }
 
-// stale is how long it is taken for shown that nobody contests a place. Who is not let go by then has it reserved.
+// stale is how long a place counts as shown to be uncontested. A member that is not let go by then has it
+// reserved.
 const stale = 2 * time.Second
 
 // remind tells the scheduler again of places if the watch does not show that it was told, or if it was told

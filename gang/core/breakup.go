@@ -71,7 +71,7 @@ func (t breakup) breaks(parts []part, victims map[string][]Victim) breaking {
 	return b
 }
 
-// endClearing has a group wait for no victims any more. What was evicted until then may have broken gangs.
+// endClearing has a group wait for no victims any more. Evictions until then may have broken gangs.
 func (t breakup) endClearing(g *group) {
 	if g.clearing != nil {
 		t.breakUp(g)

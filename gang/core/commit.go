@@ -49,7 +49,7 @@ func (g *group) staying() []types.UID {
 
 // commit has all members go that have come when they are enough in every part, and their nodes are still there.
 // Calls of some may have ended meanwhile: with many members and a slow control plane there may be no moment in
-// which the calls of all wait. What the scheduler said of each stands. Unless enough members to start together
+// which the calls of all wait. The scheduler's word for each stands. Unless enough members to start together
 // are bound already, the start is recorded on the PodGroups before.
 func (t *turn) commit(parts []part) {
 	t.keep(parts)

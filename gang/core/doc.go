@@ -1,15 +1,14 @@
 // Package core decides what becomes of gangs. It is a state machine without a clock, a client, a
 // lock, a goroutine or a channel.
 //
-// A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its
-// limits by [State.Configure]): an
-// [Event] goes in, and the [Effect]s that have to follow come out, in the order in which they are to
-// be carried out. What an event may read of the cluster is a [View]. All other methods of a State are
-// queries and change nothing.
+// A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by
+// [State.Configure]): an [Event] goes in, and the [Effect]s that have to follow come out, in the order in which
+// they are to be carried out. A [View] is the part of the cluster that an event may read. All other methods of
+// a State are queries and change nothing.
 //
-// What takes a search is not decided here. [FindPlaces], [FindVictims] and [FindWithout] ask for it,
-// and the answer is another event that carries the same [Attempt]. It has to be applied before any
-// other event, so that nothing comes in between.
+// The core searches nothing itself. [FindPlaces], [FindVictims] and [FindWithout] ask for a search, and the
+// answer is another event that carries the same [Attempt]. It has to be applied before any other event, so that
+// nothing comes in between.
 //
 // A member goes through these stages:
 //

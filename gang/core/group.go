@@ -146,8 +146,8 @@ type prospects struct {
 	sought      uint64
 	inTheWay    string // what it found in the way though all go that may, "" when that is not known
 	soughtAgain time.Time
-	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked whom to
-	// evict; zero when it has, or there is room.
+	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked which
+	// pods to evict; zero when it has, or there is room.
 	noRoom time.Time
 }
 

@@ -26,7 +26,7 @@ type Attempt struct {
 	asking  *member // about which the scheduler asks: it is told by the answer; nil for none
 	placing bool    // it had no place when the scheduler asked
 
-	fresh      []part // those without a place before
+	fresh      []part // the parts without a place before
 	generation uint64 // of the cluster, when it began
 	recorded   bool   // its start is: the places are proven once more
 	tries      int
@@ -245,8 +245,8 @@ func (t try) foundNoRoom() {
 	}
 }
 
-// planBy has a group planned by the profile that is in force for it. What was found by
-// another one does not hold any more.
+// planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
+// more.
 func (t try) planBy(g *group) {
 	if store := t.view.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0

@@ -11,9 +11,9 @@ import (
 )
 
 // The first call about a member finds victims for the whole gang, or none. When there are any, all members
-// count on their places at once. Each call is answered with the place of its member, and the victims there,
-// whichever member they have to go for: the scheduler evicts pods of one node at a time. Victims for members
-// that it does not ask about are evicted all the same, a little later.
+// count on their places at once. Each call is answered with the place of its member, and the victims there for
+// any member: the scheduler evicts pods of one node at a time. Victims for members that it does not ask about
+// are evicted all the same, a little later.
 //
 // When members are lost meanwhile, nobody is evicted until others have come in their place.
 //
@@ -44,13 +44,13 @@ func (e Preempts) apply(t *turn) {
 	}
 }
 
-// isUnasked reports whether the scheduler has had its time to ask whom to evict.
+// isUnasked reports whether the scheduler has had its time to ask which pods to evict.
 func (t try) isUnasked() bool {
 	since := t.first().noRoom
 	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || anyInherited(t.parts))
 }
 
-// answer tells the scheduler whom to evict for the member that it asks about, if it asks about one.
+// answer tells the scheduler which pods to evict for the member that it asks about, if it asks about one.
 func (t try) answer() {
 	answer, p := Preempted{Starting: true}, t.asking
 	switch {

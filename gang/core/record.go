@@ -54,8 +54,8 @@ func (g *group) unfinished() *record.Record {
 	return nil
 }
 
-// oldest is when the first of the pods was created that there are and that are younger than those which do not
-// count: they are told apart by that once they have finished.
+// oldest is the time when the first of the present pods was created that are younger than the pods which do not
+// count: by that time the two are told apart once they have finished.
 func (g *group) oldest() time.Time {
 	var former, oldest time.Time
 	for _, p := range g.done.pods {
@@ -116,7 +116,7 @@ func (g *group) leftBehind() int {
 	return left
 }
 
-// complete notes that all that was committed is bound. Where each batch starts as one, those
+// complete notes that all members of the commit are bound. Where each batch starts as one, members of batches
 // before it do not count for it.
 func (g *group) complete() {
 	r := g.lastRecord()

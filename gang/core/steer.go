@@ -87,8 +87,8 @@ func (t steering) unfounded(p *member) bool {
 	}
 }
 
-// withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
-// again: to the scheduler it is as if the pod had gone from the node.
+// withdraw takes back a nomination that no plan stands behind. Pods that it kept out are tried again: to the
+// scheduler it is as if the pod had gone from the node.
 func (t steering) withdraw(p *member) {
 	if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		p.withdrawn = p.pod.ResourceVersion

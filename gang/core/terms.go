@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// Terms say whom a gang may have evicted, and what others lose by it. They hold until the next event
-// is applied.
+// Terms say which pods a gang may have evicted, and what others lose by it. They hold until the next event is
+// applied.
 type Terms struct {
 	*State
 	now     time.Time
@@ -22,7 +22,7 @@ type Terms struct {
 	spared  map[*group]bool
 }
 
-// termsFor are those for a gang.
+// termsFor returns the terms of a gang.
 func (s *State) termsFor(now time.Time, parts []part) *Terms {
 	t := s.terms(now)
 	t.below = parts[0].priority
@@ -125,7 +125,7 @@ func (t *Terms) bundleOf(g *group) []part {
 // Harm is the damage that evictions would do to gangs.
 type Harm int
 
-// What evictions would do, the worst last.
+// The damage of evictions, the worst last.
 const (
 	// NoHarm leaves every gang with enough members to run together.
 	NoHarm Harm = iota
@@ -135,8 +135,8 @@ const (
 	BreaksStart
 )
 
-// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
-// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+// Harms says for each node what the evictions on it would do, for a pod of no gang, if no other node had
+// evictions: by the rules of evictions for gangs. The eviction of a pod that goes in any case does no harm.
 func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]Harm {
 	terms, harms := s.terms(now), map[string]Harm{}
 	for node, of := range victims {

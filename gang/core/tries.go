@@ -19,10 +19,10 @@ import (
 // long as the gang tries. So it rests in between, twice as long each time, until the share of the
 // time that it tries is small.
 //
-// A node that joins ends the rest: the members may be bound there. It has to be as long as the try
-// all the same, or a gang would hold its places nearly always where nodes come often. That room
-// becomes free ends nothing: there was room, and in a cluster at work it becomes free all the time.
-// Of a scheduler that is down nothing is heard during a try: the first question ends the rest after that.
+// A node that joins ends the rest: the members may be bound there. The rest has to last as long as the try all
+// the same, or a gang would hold its places nearly always where nodes come often. Freed room ends no rest:
+// there was room, and in a cluster at work some becomes free all the time. A scheduler that is down asks
+// nothing during a try: its first question ends the rest after that.
 type tries struct {
 	spoke  bool // the scheduler asked about a member or bound one since the present plan was made
 	silent bool // it did not during the last one
@@ -38,8 +38,8 @@ type tries struct {
 }
 
 const (
-	// mostRest is the longest rest, unless the tries themselves take long. What is in the way of
-	// a gang may be mended at any time, and muster is not told: people wait so long for nothing.
+	// mostRest is the longest rest, unless the tries themselves take long. The obstacle to a gang may be mended
+	// at any time, and muster is not told: people wait that long for nothing.
 	mostRest = 10 * time.Minute
 	// restShare is how many times as long as a try the longest rest is at least: a gang that does not start
 	// holds places for a tenth of the time in the long run.

@@ -103,8 +103,8 @@ func (b Bounds) Said(members iter.Seq[*corev1.Pod]) *Spec {
 	return b.Declared(first)
 }
 
-// Declared returns what a member of a group without an object asks for. Of the members that say something (see
-// [Says]), the one with the first name speaks for the group.
+// Declared returns what a member of a group without an object asks for. The member with the first name, among
+// the ones that say something (see [Says]), speaks for the group.
 func (b Bounds) Declared(member *corev1.Pod) *Spec {
 	s := &Spec{Timeout: b.Timeout}
 	minMember, err := v1alpha1.DecodeMinMember(member.Annotations)

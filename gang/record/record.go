@@ -85,9 +85,9 @@ func (e Epoch) after(other Epoch) bool {
 // longest is how long a record may be as text, in bytes: anybody may write an annotation.
 const longest = 1024
 
-// Of is the last record on a PodGroup, nil when there is none, somebody wrote nonsense, or it does not name the object:
-// it was copied from another one, or was there when the PodGroup was created. Who may write to the PodGroup can forge one:
-// what it says decides about that group alone, see package core.
+// Of returns the last record on a PodGroup, nil when there is none, somebody wrote nonsense, or it does not
+// name the object: it was copied from another one, or was there when the PodGroup was created. A user who may
+// write to the PodGroup can forge one: it decides about that group alone, see package core.
 func Of(podGroup metav1.Object) *Record {
 	text, recorded := podGroup.GetAnnotations()[Annotation]
 	var r Record

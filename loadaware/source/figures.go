@@ -67,8 +67,8 @@ func absurd(value float64) Absurdity {
 	return ""
 }
 
-// complete leaves out whom not all queries answer for, and returns what is missing: of resources
-// whose queries answer for somebody.
+// complete leaves out every node or pod that not all queries answer for, and returns what is missing: of
+// resources whose queries answer for somebody.
 func (f *figures[Key]) complete(asked []corev1.ResourceName, answered map[corev1.ResourceName]bool) (missing []refusedFigure[Key]) {
 	for of, amounts := range f.used {
 		if len(amounts) == len(asked) {

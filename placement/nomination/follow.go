@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// course decides what becomes of each pending pod. Who calls it holds the lock of the Nominator.
+// course decides the fate of each pending pod. Callers hold the lock of the Nominator.
 type course struct {
 	*book
 

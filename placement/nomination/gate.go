@@ -100,8 +100,8 @@ func (c *course) whyGo(p *nominee) Reason {
 	return stays
 }
 
-// isTold says that kube-scheduler knows of the place of a pod, and of nobody else for whom it was kept. Else the watch is
-// about to show it.
+// isTold reports whether kube-scheduler knows the place of a pod, and of no other pod that the place was kept
+// for. Else the watch is about to show it.
 func (c *course) isTold(p *nominee) bool {
 	return p.nominated() == p.node && !c.reservations.Blocks(p.pod.UID)
 }

@@ -42,8 +42,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated ones of those with
-// Ahead, whose gates it lifts. Its methods are safe for concurrent use.
+// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated pods of the
+// profiles with Ahead, whose gates it lifts. Its methods are safe for concurrent use.
 type Nominator struct {
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
@@ -88,9 +88,9 @@ func (n *Nominator) Follow() {
 	n.following.Do(func() { n.unfollow = n.cluster.FollowGated(n.inbox.put) })
 }
 
-// Run nominates until the context ends. The view of the cluster must be complete, and
-// no other process may be running one for the same pods. What was nominated stays so:
-// the scheduler goes on with it. A Nominator can be run once.
+// Run nominates until the context ends. The view of the cluster must be complete, and no other process may be
+// running one for the same pods. Nominations stay then: the scheduler goes on with them. A Nominator can be run
+// once.
 func (n *Nominator) Run(ctx context.Context) {
 	replaced := n.profiles.Replaced()
 	n.Follow()

@@ -90,7 +90,7 @@ type result struct {
 
 // find places one pod.
 func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
-	// What an earlier filter call has assumed must not be in the way of its own pod.
+	// The assumption of an earlier filter call must not be in the way of its own pod.
 	if node := plan.Snapshot().NodeByName(n.cluster.Assumed(p.decided.UID)); node != nil {
 		if at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == p.decided.UID }); at >= 0 {
 			plan.Take(node.Pods[at], node.Index)

@@ -43,7 +43,7 @@ type WriteLimits struct {
 	SlowWrite, Pause time.Duration
 }
 
-// DefaultWriteLimits are those for a number of writes a second.
+// DefaultWriteLimits returns the limits for a number of writes a second.
 func DefaultWriteLimits(qps float32) WriteLimits {
 	return WriteLimits{QPS: qps, Burst: int(max(qps, 1)), Writers: 16, SlowWrite: time.Second, Pause: 5 * time.Second}
 }

@@ -14,8 +14,8 @@
 // refused them ([Requeuer.Refused]), it places the refused pods for trial together, each as if the ones before
 // it were there already, and wakes the pods that get a place. What follows:
 //
-//   - No wake-up is lost: a pod that waits is looked at after room was freed, be it refused before
-//     or after, and again if waking it failed. What it was refused for does not matter, nor by whom.
+//   - No wake-up is lost: a pod that waits is looked at after room was freed, be it refused before or after,
+//     and again if waking it failed. The reason for the refusal and its author do not matter.
 //   - No refusal stands that muster would take back: it is looked at again while the cluster changes.
 //   - Nobody is woken in vain as far as muster knows, and no more pods than there is room for.
 //   - No pod is woken twice within its back-off, which doubles.
@@ -32,6 +32,6 @@
 // A pod that preempts others is looked at while it waits for them to go, as kube-scheduler may miss that. No
 // other pod is woken for room that everybody saw freed.
 //
-// What was refused by a process or by profiles before the present ones is looked at once, as room
-// that those kept is not known.
+// Pods refused by a former process or by former profiles are looked at once, as the room that these kept is not
+// known.
 package requeue

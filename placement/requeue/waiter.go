@@ -58,9 +58,10 @@ func (w *waiter) restFrom(now time.Time) {
 	w.until = now.Add(w.rest)
 }
 
-// isDue says that a pod is to be looked at when room was last freed at a generation, and all that the view had a
-// while ago was there at another one. What muster refused is looked at as soon as anything has changed since, whatever
-// that is: kube-scheduler may have seen it first, and asked in vain, or may not see it at all, as the load of nodes.
+// isDue reports whether a pod is to be looked at when room was last freed at a generation, and everything that
+// the view had a while ago was there at another one. A pod that muster refused is looked at as soon as anything
+// has changed since: kube-scheduler may have seen the change first, and asked in vain, or may not see it at
+// all, as the load of nodes.
 func (w *waiter) isDue(freed, settled uint64, now time.Time) bool {
 	changed := w.refused != 0 && w.refused < settled
 	return (changed || w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()

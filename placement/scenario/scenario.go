@@ -70,8 +70,8 @@ func (s *Scenario) move(pod *cluster.Pod, node *cluster.Node) {
 	s.nodes[node.Index] = node
 }
 
-// Moves is how many there were. It never falls: what is undone are moves as well, which those who
-// follow the scenario have to see.
+// Moves returns how many moves there were. It never falls: undoing a move is a move as well, which followers of
+// the scenario have to see.
 func (s *Scenario) Moves() int { return len(s.log) }
 
 // Since returns the moves made since [Scenario.Moves] returned that number.

@@ -146,7 +146,8 @@ func (r *Record) know(all []Eviction) {
 	r.evictions.Store(&all)
 }
 
-// read takes in what is stored. What this process knows besides stays: somebody may have deleted the object.
+// read takes in the stored evictions. Others that this process knows stay: somebody may have deleted the
+// object.
 func (r *Record) read(ctx context.Context) error {
 	if r.current {
 		return nil

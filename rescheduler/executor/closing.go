@@ -46,8 +46,8 @@ func isTainted(node *corev1.Node) bool { return slices.ContainsFunc(node.Spec.Ta
 
 func isOurTaint(taint corev1.Taint) bool { return taint.Key == v1alpha1.TaintClosed }
 
-// isOurCordon says that a node is cordoned, and that it was a plan that did so: nobody else has written
-// spec.unschedulable since. Who did is known of a node as the API server has it; the view does not keep that.
+// isOurCordon reports whether a node is cordoned by a plan: nobody else has written spec.unschedulable since.
+// The author is known of a node as the API server has it; the view does not keep that.
 func isOurCordon(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == "true" &&
 		!slices.ContainsFunc(node.ManagedFields, cordonsForOthers)

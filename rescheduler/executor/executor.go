@@ -48,8 +48,8 @@ type Options struct {
 	Client       Client
 	Events       events.EventRecorder
 	Metrics      *Metrics
-	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as
-	// this one lets it. What was evicted by then is awaited.
+	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as this
+	// one lets it. Pods evicted by then are awaited.
 	Mode v1alpha1.Mode
 	// PlanTTL is how long a plan may take, from when the executor has seen that somebody approved of it.
 	PlanTTL time.Duration

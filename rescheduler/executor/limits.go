@@ -41,7 +41,7 @@ type Window struct {
 	// From and To are times of day by the clock, as times since midnight. When To is not after From, the window
 	// ends on the next day.
 	From, To time.Duration
-	// Days are those on which it begins; all when there is none.
+	// Days are the days on which it begins; all when there is none.
 	Days []time.Weekday
 	Zone *time.Location
 }

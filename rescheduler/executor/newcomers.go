@@ -56,9 +56,9 @@ func progress(pod *cluster.Pod) int {
 	return 0
 }
 
-// mistakable are the pods that could be taken for the replacement of the pod of a step by who has not seen them before:
-// those on the two nodes, and those without a node that are not of its kind. One of its kind that waits may have the
-// room as well as the replacement, which then waits in its stead.
+// mistakable returns the pods that could be taken for the replacement of the pod of a step by a process that
+// has not seen them before: pods on the two nodes, and pods without a node that are not of its kind. A waiting
+// pod of its kind may have the room as well as the replacement, which then waits in its stead.
 func (n *newcomers) mistakable(step *v1alpha1.Step) []types.UID {
 	found := map[types.UID]bool{}
 	for _, pod := range n.all(step) {

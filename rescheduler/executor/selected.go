@@ -21,7 +21,7 @@ type Selected struct {
 	Name      string // for people
 	Namespace string // "" for all
 	Selector  labels.Selector
-	// Policies are those whose plans it bounds: all if there is none.
+	// Policies are the policies whose plans it bounds: all if there is none.
 	Policies []v1alpha1.Policy
 	// TopologyKey, unless it is "", has the pods of each domain counted alone: the pods on nodes with the same
 	// value of this label. Nodes without it are a domain of their own, whose name is "".
@@ -108,7 +108,7 @@ func (e *Executor) forbidden(plan *v1alpha1.ReschedulingPlan, at int, past []evi
 	return ""
 }
 
-// policies are the names of those whose plans it bounds, with commas.
+// policies returns the names of the policies whose plans it bounds, with commas.
 func (s *Selected) policies() string {
 	names := make([]string, 0, len(s.Policies))
 	for _, policy := range s.Policies {

@@ -87,7 +87,7 @@ type PolicyRow struct {
 	Refused []RefusedRow `json:"refused,omitempty"`
 }
 
-// RefusedRow is whom a policy did not help, or what it left alone.
+// RefusedRow is a pod or group that a policy did not help, or left alone.
 type RefusedRow struct {
 	Name string `json:"name"` // of a pod, a gang or a node
 	Why  string `json:"why"`

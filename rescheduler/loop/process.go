@@ -203,7 +203,7 @@ func New(o Options) (_ *app.Process, err error) {
 	}, nil
 }
 
-// api is the way to the API server. What only the leader may write goes through the fence.
+// api is the way to the API server. Writes that only the leader may make go through the fence.
 type api struct {
 	election *app.Election
 	client   kubernetes.Interface
@@ -238,7 +238,7 @@ func connect(o *Options, connection *rest.Config) (*api, error) {
 	return a, nil
 }
 
-// lease is the name of the Lease of those who may reschedule.
+// lease is the name of the Lease of the processes that may reschedule.
 func lease(cfg *config.Configuration) string {
 	return cfg.LeaderElection.ResourceName + "-rescheduler"
 }

@@ -39,7 +39,7 @@ func (e *evictions) openings(i *item, node int32, limit int32, r refuges) []vict
 	return c.choose()
 }
 
-// consider makes candidates of those whose leaving gains anything.
+// consider makes candidates of the items whose leaving gains anything.
 func (e *evictions) consider(c *chooser, limit int32, r refuges) {
 	for _, at := range e.on[c.node] {
 		o := &e.items[at]

@@ -203,8 +203,8 @@ func (f *freeing) choose(d *domain) (best *layout, again bool) {
 	return best, false
 }
 
-// try empties all nodes of a set, as cheaply as it can, and takes that back; nil when it cannot. What costs no more than
-// enough is.
+// try empties all nodes of a set, as cheaply as it can, and takes that back; nil when it cannot. It ends early
+// at a cost of enough or less.
 func (f *freeing) try(set []int32, enough int64, shakes int) (best *layout) {
 	defer func() { f.dice.noise = 0 }()
 	for range shakes {
@@ -239,7 +239,7 @@ func (f *freeing) dropStuck(d *domain, set []int32, e effort) (dropped bool) {
 	return dropped
 }
 
-// gather adds one node after the other that can be empty with those before it.
+// gather adds one node after the other that can be empty together with the nodes before it.
 func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 	var set []int32
 	for _, node := range pool {

@@ -21,9 +21,10 @@ func Settled(node *cluster.Node, now time.Time) *cluster.Node {
 
 // leaving are the pods that leave by themselves, and what that will free.
 //
-// Who waits anyway may count on it: a pending pod that fits then needs no step, a node bears what is left on it then, a
-// node with nothing else becomes empty by itself, and a pod that is in the way of none that stays need not move. Who would be
-// evicted may not: its place has to be there at once.
+// Pods and nodes that wait anyway may count on it: a pending pod that fits then needs no step, a node bears
+// what is left on it then, a node with nothing else becomes empty by itself, and a pod that is in the way of
+// none that stays need not move. A pod that would be evicted may not count on it: its place has to be there at
+// once.
 type leaving struct {
 	pods  map[int32][]*cluster.Pod // by node index
 	frees map[int32]amounts

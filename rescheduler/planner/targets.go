@@ -13,7 +13,8 @@ const (
 	ReasonNodeKept     = "the node is annotated not to be removed"
 )
 
-// What autoscalers say of nodes: by taints that they are about to remove one, by annotations that they must not.
+// The marks of autoscalers on nodes: taints on nodes that they are about to remove, annotations on nodes that
+// they must not.
 const (
 	taintToBeDeleted       = "ToBeDeletedByClusterAutoscaler"
 	taintDeletionCandidate = "DeletionCandidateOfClusterAutoscaler"

@@ -37,9 +37,8 @@ func (m *Measured) Observe(snap *cluster.Snapshot, evicted func(node string) tim
 // Any says that there is something to observe.
 func (m *Measured) Any() bool { return m.Hot != nil || m.Uneven != nil }
 
-// All are the policies, as a valid configuration has them. Who comes first is planned for
-// first, and while its plan is carried out nobody else is. They may remember what they saw, so
-// they are made once.
+// All returns the policies of a valid configuration. The first one is planned for first, and while its plan is
+// carried out no other is. They may remember what they saw, so they are made once.
 func All(c *config.Rescheduler, by Measured) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},

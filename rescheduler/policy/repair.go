@@ -17,9 +17,8 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// repair moves pods that are where they would not come to be any more, by predicates, or are
-// on a node with others of their controller. Of pods that are in each other's way the less
-// important and the younger ones move.
+// repair moves pods off nodes where they would not be placed any more, by predicates, or where others of their
+// controller are. Among pods that are in each other's way the less important and the younger ones move.
 func repair(c *config.RepairPolicy) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		var wishes []planner.Wish

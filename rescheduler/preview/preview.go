@@ -35,7 +35,7 @@ import (
 
 // Options say what to plan, about which cluster, and how to print it.
 type Options struct {
-	// Config is required. What is read of it are the profiles and the arguments of policies.
+	// Config is required. Only the profiles and the arguments of policies are read of it.
 	Config *config.Configuration
 	// RESTConfig is the way to the API server, when there are no Files.
 	RESTConfig *rest.Config

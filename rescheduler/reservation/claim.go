@@ -159,8 +159,8 @@ func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	return false
 }
 
-// Suits says that a pod fits the place's node once what is reserved for it, and for those who come after it,
-// is not counted; and on what it was judged.
+// Suits reports whether a pod fits the place's node once room reserved for it, and for later pods, is not
+// counted; and on what it was judged.
 func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) (on cluster.Basis, suits bool) {
 	return p.judge(pod, profile, snap, func(other *cluster.Pod) bool { return other.Placeholder && p.own.Has(other.UID) })
 }

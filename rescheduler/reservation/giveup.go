@@ -22,10 +22,10 @@ func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	return k.since.reserves(plan, now) && !gaveUp && reason == ""
 }
 
-// settle gives up the plans that keep room for a pod which came in the place of one of another kind, and which
-// the room does not do for. The scheduler may put it anywhere then: the rest of such a plan is not carried
-// out, and so what it keeps for others, on the node that was left too, is of no use. What a
-// stranger is said to be does not count.
+// settle gives up the plans that keep room for a pod which came in the place of one of another kind, and does
+// not fit the room. The scheduler may put it anywhere then: the rest of such a plan is not carried out, and so
+// the room that it keeps for others, including the node that was left, is useless. A stranger's description of
+// itself does not count.
 func (k *Keeper) settle(pod *cluster.Pod, profile *predicates.Profile) {
 	if pod.ClaimProblem == cluster.ClaimMissing {
 		return // what fits is not known before its claims are made

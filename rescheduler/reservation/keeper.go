@@ -26,7 +26,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Clock   clock.WithTicker
 	Cluster *cluster.Cluster
-	// Profiles are those in force.
+	// Profiles are the profiles in force.
 	Profiles *predicates.Profiles
 	// Changed is told when a plan has come, changed or gone.
 	Changed func()
@@ -76,7 +76,7 @@ func (k *Keeper) Handler() cluster.CustomHandler {
 		Set: func(object metav1.Object) {
 			plan, err := v1alpha1.Decode(object.(*unstructured.Unstructured))
 			if err != nil {
-				// What it said before is void as well: it must not be half honoured.
+				// The plan's former content is void as well: it must not be half honoured.
 				k.log.Warn("cannot read a ReschedulingPlan", slog.Any("err", err))
 				k.Delete(object.GetName())
 				return

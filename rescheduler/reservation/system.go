@@ -76,7 +76,7 @@ func inTheWay(
 	return nil
 }
 
-// nodes are those on which plans keep room, by name.
+// nodes returns the nodes that plans keep room on, by name.
 func (k *Keeper) nodes() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

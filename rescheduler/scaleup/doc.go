@@ -9,9 +9,9 @@
 // It remembers nothing that the API server does not: what was told of a pod stands on the pod,
 // and a request is known by its name.
 //
-// What changes a pending pod may have kube-scheduler try it again: it does so, once its pause is
-// over, with a pod that an extender had a part in refusing, and not with one that its own
-// plugins refused (PriorityQueue.Update in pkg/scheduler/backend/queue, and the events that
-// pkg/scheduler/framework/runtime registers for extenders). So a condition is written once for
-// each change of its reason, and its message is that of the moment.
+// A change of a pending pod may have kube-scheduler try it again: it does so, once its pause is over, with a
+// pod that an extender had a part in refusing, and not with one that its own plugins refused
+// (PriorityQueue.Update in pkg/scheduler/backend/queue, and the events that pkg/scheduler/framework/runtime
+// registers for extenders). So a condition is written once for each change of its reason, and its message is
+// that of the moment.
 package scaleup

@@ -73,8 +73,7 @@ func New(o Options) *Teller {
 	return t
 }
 
-// Tell makes the pods say what a verdict says. What cannot be written now is written the next
-// time.
+// Tell writes a verdict to the pods. A failed write is repeated the next time.
 func (t *Teller) Tell(ctx context.Context, v Verdict) {
 	t.count(v)
 	if t.Client == nil {

@@ -72,7 +72,7 @@ type ranking struct {
 	best    []int   // of totals: the places of the highest
 }
 
-// begin makes the call that of a request. Of the one before only memory is left.
+// begin makes the call that of a request. The call before leaves only its memory.
 func (c *call) begin(ctx context.Context, share body.Share) {
 	c.ctx, c.share, c.received, c.outcome = ctx, share, 0, outcomeOK
 	c.body, c.args.Pod, c.subject, c.store = nil, wire.Pod{}, subject{known: true}, nil

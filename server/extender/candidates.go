@@ -30,11 +30,10 @@ type candidates struct {
 
 // order remembers from requests in which order they name nodes.
 //
-// kube-scheduler walks over its nodes in one order, which is not known here, with
-// several workers that each follow a part of it. So the names are a few streams,
-// interleaved, and the next one is mostly the successor of one of the last few. To
-// find that confirmed is a comparison of bytes in place, far cheaper than a look-up.
-// What was learned is only ever a guess: a wrong one costs time, never an answer.
+// kube-scheduler walks over its nodes in one order, which is not known here, with several workers that each
+// follow a part of it. So the names are a few streams, interleaved, and the next one is mostly the successor of
+// one of the last few. To find that confirmed is a comparison of bytes in place, far cheaper than a look-up.
+// The learned order is only ever a guess: a wrong one costs time, never an answer.
 type order struct {
 	after []successor // by index
 	turn  int

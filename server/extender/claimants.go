@@ -11,7 +11,7 @@ type claimant interface {
 	claim(c *call) (answered bool, err error)
 }
 
-// preempter may have decided whom a pod evicts before it evicts for itself.
+// preempter may have decided which pods a pod evicts before it evicts for itself.
 type preempter interface {
 	// preempt says who goes for the pod of a call, by node, unless that is left to the next preempter.
 	preempt(c *call) (victims victims, decided bool)
@@ -30,8 +30,8 @@ type planner interface {
 // victims are the pods that have to go, by node.
 type victims = map[string]*extenderv1.MetaVictims
 
-// inFlight claims the pods whose binding the API server has not answered. It takes up any other pod, whichever
-// claimant claims it then.
+// inFlight claims the pods whose binding the API server has not answered. It takes up any other pod, for all
+// claimants.
 type inFlight struct {
 	picker    *picker
 	nominated *nominated

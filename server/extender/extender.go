@@ -24,7 +24,7 @@ type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
-	// Profiles are those in force.
+	// Profiles are the profiles in force.
 	Profiles *predicates.Profiles
 	// Client binds pods. It is nil where there is no API server: then no pod is bound.
 	Client kubernetes.Interface

@@ -46,7 +46,7 @@ func (f *flights) do(ctx context.Context, uid types.UID, node string, bind func(
 		switch {
 		case other == nil:
 			defer f.leave(uid, mine)
-			mine.err = errPanicked // for those who wait, unless bind returns
+			mine.err = errPanicked // for waiting calls, unless bind returns
 			mine.err = bind()
 			return mine.err
 		case other.node != node && !other.left():

@@ -121,8 +121,8 @@ func (m *members) preempt(c *call) (evicted victims, decided bool) {
 	return victims{preemption.Node: told}, true
 }
 
-// spare leaves out nodes whose victims are of a gang that is about to start; and, if there is another
-// way, those whose victims are needed by one that runs.
+// spare leaves out nodes whose victims are of a gang that is about to start. If there is another way, it also
+// leaves out nodes whose victims a running gang needs.
 func (m *members) spare(victims victims) (harmless bool) {
 	uids := map[string][]types.UID{}
 	for node, of := range victims {

@@ -151,8 +151,8 @@ func (p *picker) offer(c *call, found candidate) {
 // best returns the candidate with the highest total among the ones that fit: where it stands in the request,
 // and its index; -1 when there is none. It notes in c.rejected the candidates that do not fit.
 //
-// Of several, it is the one with the least [placement.Misfit]. Of several still, it is
-// one at random, as in kube-scheduler.
+// Of several, it is the one with the least [placement.Misfit]. Among several still, it is one at random, as in
+// kube-scheduler.
 func (p *picker) best(c *call, view *predicates.View) (at int, best int32) {
 	c.judge(view)
 	at, best = -1, -1

@@ -17,7 +17,7 @@ import (
 // proposes a tenth of the cluster, and takes one.
 const enoughNodes = 8
 
-// proposal is a node, and whom kube-scheduler proposes to evict from it.
+// proposal is a node, and the pods that kube-scheduler proposes to evict from it.
 type proposal struct {
 	node    *cluster.Node
 	victims *extenderv1.MetaVictims
