@@ -224,7 +224,7 @@ func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
 	return owner{claim.Namespace, controller.UID}, true
 }
 
-// Anew returns the pod as its controller would make it again: without a node, and with claims of its own that
+// Anew is the pod as its controller would make it again: without a node, and with claims of its own that
 // are not allocated.
 func (p *Pod) Anew() *Pod {
 	object := *p.Pod

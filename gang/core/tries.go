@@ -57,7 +57,7 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
-// anew returns the part of tries that stays valid when other members or another spec may change their outcome.
+// anew is the part of tries that stays valid when other members or another spec may change their outcome.
 func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} }
 
 // rests looks whether a group is not to be planned: a change of its members, or of what is asked of

@@ -48,7 +48,7 @@ func nameOfAttempt(first string, number int) string {
 	return fmt.Sprintf("%s-%d", first, number)
 }
 
-// anew reports whether it is time to ask again, as a request was of no use, or differs from the configuration.
+// anew says that it is time to ask again, as a request was of no use, or differs from the configuration.
 func (r *Requests) anew(a attempt) bool {
 	if class, _, _ := unstructured.NestedString(a.request.Object, "spec", "provisioningClassName"); class != r.ClassName {
 		return true
