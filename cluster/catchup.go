@@ -87,7 +87,7 @@ func (w *Watcher) feed(resource string) *feed {
 	return w.feeds[slices.IndexFunc(w.feeds, func(f *feed) bool { return f.resource == resource })]
 }
 
-// latestPod is the highest version of the pods that there are, "" when there are none.
+// latestPod returns the highest version of the present pods, "" when there are none.
 func (w *Watcher) latestPod(ctx context.Context) (latest string, err error) {
 	pods := w.metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	var last reached

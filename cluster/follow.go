@@ -35,7 +35,7 @@ type PodState struct {
 	Pod *Pod
 }
 
-// FollowPods has a function told of all pods that there are now, in the order of their
+// FollowPods has a function told of all present pods, in the order of their
 // names, and of every later change, in the order of the watch, until stop is called.
 // Assumptions are no changes. The function is called while the cluster is locked: it must
 // return at once and not call the cluster.

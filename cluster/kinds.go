@@ -95,7 +95,7 @@ func (c *Cluster) Set(object runtime.Object) error {
 	return nil
 }
 
-// isOfDevices says that an object shows that muster may read what there is of devices.
+// isOfDevices reports whether an object shows that muster may read objects about devices.
 func isOfDevices(object runtime.Object) bool {
 	switch object.(type) {
 	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim:

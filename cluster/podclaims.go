@@ -168,7 +168,7 @@ func (c *claims) take(object runtime.Object) (pods []*Pod) {
 	return nil
 }
 
-// see takes note that there is something of devices. It returns the pods as they are then, the first time.
+// see takes note that objects about devices exist. It returns the pods as they are then, the first time.
 func (c *claims) see() (pods []*Pod) {
 	if c.seen {
 		return nil

@@ -47,7 +47,7 @@ func (r *Resources) Scalar(name ScalarName) int64 {
 	return 0
 }
 
-// IsZero says that there is nothing of any resource.
+// IsZero reports whether there is nothing of any resource.
 func (r *Resources) IsZero() bool { return r.equal(&Resources{}) }
 
 // equal says that both are the same amounts.
@@ -146,7 +146,7 @@ func value(of *resource.Quantity) int64 {
 	return max(0, of.Value())
 }
 
-// milliValue returns an amount in thousandths, cut to the largest number that there is.
+// milliValue returns an amount in thousandths, cut to the largest number.
 func milliValue(of *resource.Quantity) int64 {
 	if of.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64

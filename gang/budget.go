@@ -6,9 +6,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// budget bounds the time for which places may be sought, and the lock of a Manager be held for that. All
-// searches on account of one event share it. When time was up, later events have twice the time, up to a limit:
-// otherwise a process that gets little of its core would never find a place for a large gang.
+// budget bounds how long places may be sought, and the lock of a Manager be held for that. All searches on
+// account of one event share it. When time was up, later events have twice the time, up to a limit: otherwise a
+// process that gets little of its core would never find a place for a large gang.
 type budget struct {
 	clock      clock.PassiveClock
 	time, most time.Duration

@@ -256,7 +256,7 @@ func (m *Manager) inOrder(events ...core.Event) []membership.Key {
 	return m.state.Order()
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (m *Manager) Pass() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

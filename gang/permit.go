@@ -22,7 +22,7 @@ type hold struct {
 // more. If the call alone has taken the longest time allowed ([core.ErrKept]), or ctx has ended, the pod keeps
 // its place.
 //
-// After a nil error the caller binds the pod and says with Bound what came of it.
+// After a nil error the caller binds the pod and reports the result with Bound.
 func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error {
 	h, err := m.hold(uid, node)
 	if h == nil {
@@ -36,7 +36,7 @@ func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error 
 	}
 }
 
-// Bound says what came of binding a pod that was permitted.
+// Bound reports the result of binding a pod that was permitted.
 func (m *Manager) Bound(uid types.UID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

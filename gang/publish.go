@@ -22,7 +22,7 @@ type Clients struct {
 }
 
 const (
-	// publishEvery is how often it is looked what there is to publish.
+	// publishEvery is the period of looking for something to publish.
 	publishEvery = 500 * time.Millisecond
 	// mostTold is how many members of a group there are events about.
 	mostTold = 10

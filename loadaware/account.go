@@ -58,7 +58,7 @@ type sum struct {
 	base  base
 	used  vector // before delta
 	delta vector
-	// own is what pods of a namespace see beside the sum for their like; see excess.
+	// own adds, for pods of a namespace, to the sum for their like; see excess.
 	own map[string]vector
 }
 

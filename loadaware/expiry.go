@@ -2,7 +2,7 @@ package loadaware
 
 import "muster.dev/muster/api/config"
 
-// expiry says what becomes of a node whose figures have expired. For the score it is always a
+// expiry says how a node counts whose figures have expired. For the score it is always a
 // node that was not measured.
 type expiry int
 

@@ -25,7 +25,7 @@ import (
 // Two classes are equal exactly when their pods are. A pod without a class has the zero Class.
 type Class struct{ form unique.Handle[string] }
 
-// None says that there is no class.
+// None reports whether there is no class.
 func (c Class) None() bool { return c == Class{} }
 
 // classes tells the classes of a profile. It is immutable.

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/cluster/lock"
 )
 
-// entry is what a store knows about one class. Its lock is held while it is read.
+// entry holds a store's knowledge about one class. Its lock is held while it is read.
 //
 // A node is judged when it is asked about first, with all plugins, and kept up to date from then on. So a class of
 // few pods costs the nodes that are asked about, however many there are.
@@ -133,8 +133,8 @@ func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// renew prepares again the checks that depend on an object that changed. It notes in s.anew by check the kind
-// of object, 0 for a check that stays as it is.
+// renew prepares again the checks that depend on an object that changed. It notes in s, by check, the kind of
+// object, 0 for a check that stays as it is.
 func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	j, all := e.judgement, indexesOf(snap)
 	s.anew = append(s.anew[:0], make([]cluster.Aspect, len(j.checks))...)

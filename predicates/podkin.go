@@ -24,7 +24,7 @@ func kinOf(pod *corev1.Pod) *podKin {
 	return &podKin{servedPod: servedPod{pod.Namespace, pod.Labels}, controller: selectingControllerOf(pod)}
 }
 
-// selector selects the kin, by the objects that there are. It is empty when nothing
+// selector selects the kin, by the present objects. It is empty when nothing
 // selects the pod.
 func (k *podKin) selector(objects *cluster.Objects) labels.Selector {
 	// They all select the pod, so that they agree. Only a replication controller may not

@@ -116,8 +116,8 @@ func (s *VerdictStore) Retire() {
 	s.metrics.forget(s.Profile.Name)
 }
 
-// Pass returns once each lock of the store was free, one after the other, and does nothing else: for who
-// watches over them.
+// Pass returns once each lock of the store was free, one after the other, and does nothing else. A canary calls
+// it.
 func (s *VerdictStore) Pass() {
 	free := func(l sync.Locker) {
 		l.Lock()
@@ -129,7 +129,7 @@ func (s *VerdictStore) Pass() {
 	}
 }
 
-// all are the entries that there are.
+// all returns the present entries.
 func (s *VerdictStore) all() []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -110,7 +110,7 @@ func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 	t.prepare()
 }
 
-// prepare sorts the plugins by what there is to do with them.
+// prepare sorts the plugins by the work to do with them.
 func (t *Trial) prepare() {
 	j := t.entry.judgement
 	t.spanning, t.alone, t.digests, t.regroupings = 0, nil, nil, nil

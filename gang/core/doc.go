@@ -1,4 +1,4 @@
-// Package core decides what becomes of gangs. It is a state machine without a clock, a client, a
+// Package core decides about gangs. It is a state machine without a clock, a client, a
 // lock, a goroutine or a channel.
 //
 // A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by

@@ -72,8 +72,8 @@ type (
 		Group membership.Key
 		Pod   *cluster.Pod
 	}
-	// Write is what is to be written about the pod of a [Nominating], [Waking] or [Lifting]. Without it,
-	// nothing is to be written.
+	// Write describes a write to the pod of a [Nominating], [Waking] or [Lifting]. Without it, there is nothing
+	// to write.
 	Write struct {
 		Pod  *cluster.Pod
 		Node string // to nominate it to, "" to take that back; or to pin it to as its gate is lifted, "" for not

@@ -68,7 +68,7 @@ type (
 		Hold HoldID
 		Err  error
 	}
-	// Bound says what came of binding a pod that was let go.
+	// Bound is the result of binding a pod that was let go.
 	Bound struct {
 		UID types.UID
 		Err error
@@ -95,7 +95,7 @@ type (
 type (
 	// Uncounted says that a pod does not count on its place any more.
 	Uncounted struct{ UID types.UID }
-	// Recorded says what came of recording a start.
+	// Recorded is the result of recording a start.
 	Recorded struct {
 		Commit CommitID
 		Err    error

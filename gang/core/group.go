@@ -113,10 +113,10 @@ type group struct {
 	waiting
 }
 
-// demand is what users ask of a group.
+// demand holds the users' demands on a group.
 type demand struct {
 	spec  *membership.Spec // as it was last read
-	heard bool             // it is what the present members say, if there is no object
+	heard bool             // it is taken from the present members, if there is no object
 }
 
 // planning is how far the places of a group are.

@@ -77,7 +77,7 @@ func (g *group) oldest() time.Time {
 	return oldest.UTC()
 }
 
-// youngest is when the last of the members was created that there are.
+// youngest is when the last of the present members was created.
 func (g *group) youngest() time.Time {
 	var youngest time.Time
 	for _, p := range g.members {

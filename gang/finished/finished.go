@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// patience is how long somebody waits at most for the pods that there are at the start.
+	// patience is how long somebody waits at most for the pods of the start.
 	patience = 10 * time.Second
 	// syncPoll is how often it is looked whether they are all known.
 	syncPoll = 20 * time.Millisecond

@@ -34,7 +34,7 @@ func BoundsOf(c *config.Gangs) Bounds {
 	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout.Duration, MaxMembers: int(c.MaxMembers)}
 }
 
-// Spec is what a user asks of a group.
+// Spec holds a user's demands on a group.
 type Spec struct {
 	MinMember    int
 	MinResources corev1.ResourceList

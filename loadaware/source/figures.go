@@ -84,8 +84,8 @@ func (f *figures[Key]) complete(asked []corev1.ResourceName, answered map[corev1
 	return missing
 }
 
-// Believe says what is absurd in what a node is said to use: a figure below zero, and that there is
-// none of cpu or memory.
+// Believe returns the absurd figures in the reported use of a node: figures below zero, and missing figures of
+// cpu or memory.
 func Believe(node string, used corev1.ResourceList) []Refusal {
 	return append(BelowNothing(node, used), lacking(node, used)...)
 }

@@ -150,7 +150,7 @@ func (n *Nominator) receive() {
 	n.take()
 }
 
-// take is receive for who holds the lock.
+// take is receive for callers that hold the lock.
 func (n *Nominator) take() {
 	for _, event := range n.inbox.take() {
 		n.course.observe(event)
@@ -272,7 +272,7 @@ func (i *inbox) take() []cluster.PodEvent {
 	return events
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (n *Nominator) Pass() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

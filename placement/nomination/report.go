@@ -67,7 +67,7 @@ type Report struct {
 	Missed []Ended
 }
 
-// Report says what there is to see.
+// Report returns the present state.
 func (n *Nominator) Report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -106,7 +106,7 @@ func (c *course) probe() {
 	}
 }
 
-// behind is how many stuck pods wait for what becomes of one of them in the backlog.
+// behind returns how many stuck pods wait for the outcome of one of them in the backlog.
 func (c *course) behind() int {
 	pods := 0
 	for _, s := range c.jams {

@@ -139,7 +139,7 @@ func (r *Requeuer) mayEvict(uid types.UID, freed uint64) (node string) {
 	return w.postponed.node
 }
 
-// note keeps what came of trying a pod at a generation: one that fits is about to be woken, and
+// note keeps the result of trying a pod at a generation: one that fits is about to be woken, and
 // rests. It says whether it was woken already, and is deaf to that.
 func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool) {
 	r.mu.Lock()

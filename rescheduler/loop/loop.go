@@ -123,7 +123,7 @@ func (l *loop) look(ctx context.Context) {
 	}
 }
 
-// plan makes a plan by one policy into an object, and says what came of it.
+// plan makes a plan by one policy into an object, and reports the result.
 func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if l.executor.Busy() {
 		return run{What: "a plan is being carried out"}

@@ -30,7 +30,7 @@ func newFailures(c clock.Clock) failures {
 	return f
 }
 
-// note keeps what came of a write.
+// note keeps the result of a write.
 func (f failures) note(about string, err error, now time.Time) {
 	if err == nil {
 		f.backoff.DeleteEntry(about)

@@ -113,7 +113,7 @@ func (p *Placeholders) SchedulerChanged() {
 	}
 }
 
-// PlansChanged has it looked at once what is to be told.
+// PlansChanged has the scheduler told of the changes at once.
 func (p *Placeholders) PlansChanged() {
 	select {
 	case p.changed <- struct{}{}:

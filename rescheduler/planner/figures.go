@@ -62,7 +62,7 @@ func figuresOf(world *scenario.Scenario) Figures {
 	return f
 }
 
-// IsEmpty says that there is nothing on a node but pods that go with it.
+// IsEmpty reports whether a node has no pods except the ones that go with it.
 func IsEmpty(node *cluster.Node) bool {
 	for _, pod := range node.Pods {
 		if !GoesWithNode(pod) {

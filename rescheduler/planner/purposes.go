@@ -64,7 +64,7 @@ func (p *purposes) beneficiaries() map[int32]int32 {
 // wake is all that items move for.
 type wake struct {
 	pending sets.Set[int32] // items
-	leaving sets.Set[int32] // items that there is a wish for
+	leaving sets.Set[int32] // items with a wish
 	nodes   sets.Set[int32] // that others leave
 }
 

@@ -53,8 +53,7 @@ func (r *reckoning) amountsOf(of *cluster.Resources, pods int64) amounts {
 	return a
 }
 
-// fitsInto says that there is enough of all that is asked for. To ask for nothing always
-// fits.
+// fitsInto reports whether there is enough of all that is asked for. To ask for nothing always fits.
 func (a amounts) fitsInto(free []int64) bool {
 	for d, asked := range a {
 		if asked > free[d] && asked > 0 {

@@ -30,7 +30,7 @@ type item struct {
 
 func (i *item) pending() bool { return i.origin < 0 }
 
-// isToLeave says that there is a wish that it leaves its node, and that it was its turn.
+// isToLeave reports whether an item has a wish to leave its node, and the wish had its turn.
 func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish.givenUp }
 
 // away says that it is a pod that was evicted.

@@ -78,7 +78,7 @@ func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node
 	return s
 }
 
-// excess is the greatest part that there is of what is too much, of any resource.
+// excess returns the greatest ratio of use to ceiling, of any resource.
 func excess(used, ceilings []int64) float64 {
 	most := 0.0
 	for i, ceiling := range ceilings {
@@ -110,7 +110,7 @@ func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 // others stay below their targets. Nobody knows the load of a node that was not measured, so nothing goes
 // there.
 func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
-	var counts []int // places of the resources that there are targets for
+	var counts []int // places of the resources with targets
 	for i, threshold := range now.target {
 		if threshold > 0 {
 			counts = append(counts, i)

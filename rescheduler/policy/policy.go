@@ -19,7 +19,8 @@ type Policy struct {
 	Plan func(Situation) (plan *planner.Plan, why string)
 }
 
-// Measured is what policies on the use of nodes go by. Policies that are not enabled need none.
+// Measured has the measurements that policies on the use of nodes need. Policies that are not enabled need
+// none.
 type Measured struct {
 	Hot    *Hot // for Relieve
 	Uneven *Hot // for Balance
@@ -34,7 +35,7 @@ func (m *Measured) Observe(snap *cluster.Snapshot, evicted func(node string) tim
 	}
 }
 
-// Any says that there is something to observe.
+// Any reports whether there is something to observe.
 func (m *Measured) Any() bool { return m.Hot != nil || m.Uneven != nil }
 
 // All returns the policies of a valid configuration. The first one is planned for first, and while its plan is

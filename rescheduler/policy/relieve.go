@@ -16,8 +16,8 @@ func relieve(c *config.RelievePolicy, hot *Hot) func(Situation) (*planner.Plan, 
 	}
 }
 
-// relief moves pods off the nodes that were found hot, most of them at most, or any number if that is 0. none
-// says in words that there are none.
+// relief moves pods off nodes that were found hot. most bounds their number, 0 for any number. none says in
+// words that there are none.
 func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.Plan, string) {
 	now := h.bars(problem.Snapshot)
 	nodes := h.nodes(problem.Snapshot, now.high)

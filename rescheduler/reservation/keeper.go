@@ -41,7 +41,7 @@ type Keeper struct {
 	profiles *predicates.Profiles
 	news     chan struct{} // that a plan has come, changed or gone, for Confirm
 
-	// inForce says that there is a reservation or a ban: else nobody needs to ask.
+	// inForce tells that a reservation or a ban exists: else nobody needs to ask.
 	inForce atomic.Bool
 
 	mu           lock.Mutex
@@ -225,7 +225,7 @@ func (k *Keeper) refresh() {
 	}
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (k *Keeper) Pass() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

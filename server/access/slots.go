@@ -193,8 +193,7 @@ func (s *slots) wait() {
 	s.changed.Wait()
 }
 
-// next gives a slot to the first connection that there is one for, trusted callers first; nil when there is
-// none.
+// next gives a slot to the first connection that can have one, trusted callers first; nil when none can.
 func (s *slots) next() *connection {
 	for _, trusted := range []bool{true, false} {
 		replaceable := sync.OnceValue(func() *connection { return s.replaceable(trusted) })

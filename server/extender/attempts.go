@@ -23,9 +23,9 @@ const (
 // end of bind. Of one that is forgotten only the end is counted.
 const maxAttempts = 20_000
 
-// attempts tells by profile what becomes of kube-scheduler's attempts to schedule pods, as
-// far as the calls of verbs show: one begins with filter and ends with it if no node fits,
-// else with bind. It is safe for concurrent use.
+// attempts counts by profile the outcomes of kube-scheduler's attempts to schedule pods, as far as the calls of
+// verbs show: one begins with filter and ends with it if no node fits, else with bind. It is safe for
+// concurrent use.
 type attempts struct {
 	open       *lru.Cache // of types.UID → attempt
 	tracer     tracer

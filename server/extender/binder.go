@@ -154,8 +154,8 @@ func refused(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
 }
 
-// failed reports whether the API server has answered that it does not know what became of a request which is over. One that
-// it gave up waiting for (504) may go on.
+// failed reports whether the API server has answered that it does not know the outcome of a request which is
+// over. A request that it gave up waiting for (504) may go on.
 func failed(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code >= http.StatusInternalServerError &&

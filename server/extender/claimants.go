@@ -40,10 +40,9 @@ type inFlight struct {
 // reasonBinding refuses a pod while it may still be bound elsewhere.
 const reasonBinding = "the pod is being bound to another node"
 
-// claim answers with the node to which the pod may be bound any moment, by a call whose answer
-// the scheduler has not got: to bind it there once more shows what became of it. If
-// that node is not among the candidates, or the pod fits it no more, the pod has to wait until this
-// is known: it may not be bound yet.
+// claim answers with the node to which the pod may be bound any moment, by a call whose answer the scheduler
+// has not got: to bind it there once more shows the outcome. If that node is not among the candidates, or the
+// pod fits it no more, the pod has to wait until the outcome is known: it may not be bound yet.
 func (b *inFlight) claim(c *call) (answered bool, err error) {
 	node := b.picker.cluster.Binding(c.subject.pod.UID)
 	if node == "" {

@@ -39,7 +39,7 @@ type Gangs interface {
 type Permits interface {
 	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
 	Permit(ctx context.Context, uid types.UID, node string) error
-	// Bound says what came of a binding.
+	// Bound reports the result of a binding.
 	Bound(uid types.UID, err error)
 }
 

@@ -72,7 +72,7 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 	}
 }
 
-// choose returns the victims of a node for which none are proposed, nil as well when nobody has to go.
+// choose returns the victims of a node without a proposal, nil as well when nobody has to go.
 func (p *preemption) choose(node *cluster.Node, planned sets.Set[types.UID]) *extenderv1.MetaVictims {
 	return metaVictims(p.evictions.Victims(p.fits, p.without(node, planned)))
 }
