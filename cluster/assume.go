@@ -189,7 +189,7 @@ func (l *ledger) release(uid types.UID) {
 	}
 }
 
-// keeps says that kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
+// keeps reports whether kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
 // shows: it nominates the pod there before it waits for volumes or devices, however long that takes, and takes that
 // back when the attempt fails (bindingCycle and handleBindingCycleError in pkg/scheduler/schedule_one.go).
 // Once the API server was asked to bind the pod, its answer decides.

@@ -43,7 +43,7 @@ func (r *reached) note(version string) {
 	}
 }
 
-// has says that a version is not later than the last one, or is none.
+// has reports whether a version is not later than the last one, or is none.
 func (r *reached) has(version string) bool {
 	last := r.version.Load()
 	if last == nil {

@@ -161,7 +161,7 @@ func (w *domainsWriter) count(nodes *nodeTable) {
 	}
 }
 
-// wasteful says that most numbers are of values that no node has. To find out takes a walk over
+// wasteful reports whether most numbers are of values that no node has. To find out takes a walk over
 // the nodes, which is made when it may be so by what was found the last time.
 func (w *domainsWriter) wasteful(numbers *domainNumbers, nodes *nodeTable) bool {
 	if numbers.given < w.enough {

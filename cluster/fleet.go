@@ -69,7 +69,7 @@ func (f *fleet) changeCSI(name string, object *storagev1.CSINode) {
 	}
 }
 
-// sameCSI says that two states of a CSINode say the same of its drivers, nil for none.
+// sameCSI reports whether two states of a CSINode say the same of its drivers, nil for none.
 func sameCSI(a, b *storagev1.CSINode) bool {
 	return a == b || a != nil && b != nil && sameButVersion(a, b)
 }

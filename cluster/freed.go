@@ -13,7 +13,7 @@ func (l *ledger) left(at place) {
 	}
 }
 
-// unseen says that the watch has not shown the pod there.
+// unseen reports whether the watch has not shown the pod there.
 func (p place) unseen() bool { return p.pod.Spec.NodeName != p.node }
 
 // NoteFreed notes that pods may go where they could not, though nothing has ceased to count: somebody
@@ -33,7 +33,7 @@ func (v *view) noteFreed() {
 // markFreed notes of the last change that it freed room unseen.
 func (v *view) markFreed() { v.freed = v.generation }
 
-// passesBy says that a pod is bound to another node than it was nominated to: kube-scheduler kept
+// passesBy reports whether a pod is bound to another node than it was nominated to: kube-scheduler kept
 // room for it there, and tells nobody that it does no more (deletePodFromSchedulingQueue in
 // pkg/scheduler/eventhandlers.go).
 func (w *waiting) passesBy(bound *Pod) bool {

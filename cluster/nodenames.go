@@ -38,7 +38,7 @@ func newNodeNames(index map[string]int32, end int) *NodeNames {
 // Len is the number of names.
 func (n *NodeNames) Len() int { return len(n.index) }
 
-// Joined says that there is a node now that was not there before.
+// Joined reports whether there is a node now that was not there before.
 func (n *NodeNames) Joined(before *NodeNames) bool {
 	for name := range n.index {
 		if _, there := before.index[name]; !there {

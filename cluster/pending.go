@@ -125,8 +125,8 @@ func (w *waiting) remove(uid types.UID, node string) {
 	w.ofGated.tell(PodEvent{UID: uid, Node: node})
 }
 
-// waits says whether a pod without a node is for a scheduler to place.
+// waits reports whether a pod without a node is for a scheduler to place.
 func waits(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 && willWait(pod) }
 
-// willWait says whether a pod without a node waits once its gates are lifted.
+// willWait reports whether a pod without a node waits once its gates are lifted.
 func willWait(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }

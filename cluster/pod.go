@@ -62,7 +62,7 @@ type Pod struct {
 	Placeholder bool
 }
 
-// True says whether a condition of the pod is true, and since when.
+// True reports whether a condition of the pod is true, and since when.
 func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool) {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == condition {
@@ -72,14 +72,14 @@ func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool)
 	return time.Time{}, false
 }
 
-// Unschedulable says that kube-scheduler has tried the pod and put it aside.
+// Unschedulable reports whether kube-scheduler has tried the pod and put it aside.
 func (p *Pod) Unschedulable() bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
 }
 
-// Tried says that kube-scheduler has tried the pod, and has not placed it. The condition of a gated pod says something
+// Tried reports whether kube-scheduler has tried the pod, and has not placed it. The condition of a gated pod says something
 // else, also for a while after its gate was lifted.
 func (p *Pod) Tried() bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -87,7 +87,7 @@ func (p *Pod) Tried() bool {
 	})
 }
 
-// Ready says that the pod is ready.
+// Ready reports whether the pod is ready.
 func (p *Pod) Ready() bool {
 	_, ready := p.True(corev1.PodReady)
 	return ready
@@ -147,7 +147,7 @@ func NewPod(object *corev1.Pod) *Pod {
 	return pod
 }
 
-// maybeResized says that the status of a pod may tell of other requests than its spec. To sum them up takes thrice as long.
+// maybeResized reports whether the status of a pod may tell of other requests than its spec. To sum them up takes thrice as long.
 func maybeResized(object *corev1.Pod) bool {
 	status := &object.Status
 	return len(status.ContainerStatuses) > 0 || len(status.InitContainerStatuses) > 0 ||

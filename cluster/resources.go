@@ -50,7 +50,7 @@ func (r *Resources) Scalar(name ScalarName) int64 {
 // IsZero reports whether there is nothing of any resource.
 func (r *Resources) IsZero() bool { return r.equal(&Resources{}) }
 
-// equal says that both are the same amounts.
+// equal reports whether both are the same amounts.
 func (r *Resources) equal(other *Resources) bool {
 	return r.MilliCPU == other.MilliCPU && r.Memory == other.Memory && r.EphemeralStorage == other.EphemeralStorage &&
 		r.Pods == other.Pods && slices.Equal(r.Scalars, other.Scalars)
@@ -61,7 +61,7 @@ func (r Resources) Plus(other *Resources) Resources {
 	return r.plus(other, +1)
 }
 
-// full says that of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
+// full reports whether of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
 func (r *Resources) full() bool {
 	return max(r.MilliCPU, r.Memory, r.EphemeralStorage) == math.MaxInt64 ||
 		slices.ContainsFunc(r.Scalars, func(s Scalar) bool { return s.Amount == math.MaxInt64 })

@@ -93,7 +93,7 @@ func (v *view) enter(change Change) {
 	v.stale.Store(true)
 }
 
-// changedSince says that one of some aspects has changed, of any node or object, since a generation.
+// changedSince reports whether one of some aspects has changed, of any node or object, since a generation.
 func (v *view) changedSince(generation uint64, aspects Aspect) bool {
 	changes, reaches := v.journal.since(generation)
 	return !reaches || slices.ContainsFunc(changes, func(change Change) bool { return change.Aspects&aspects != 0 })

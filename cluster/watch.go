@@ -180,7 +180,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.nameTheSlow(ctx)
 }
 
-// Synced says that the cluster has taken in the initial list of every resource.
+// Synced reports whether the cluster has taken in the initial list of every resource.
 // Optional ones count when the cluster has them and muster may read them. It
 // stays true while the API server is away.
 func (w *Watcher) Synced() bool { return len(w.outstanding()) == 0 }

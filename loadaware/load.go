@@ -101,7 +101,7 @@ func (s *sum) whole(i int) int64 {
 	return amount
 }
 
-// none says that all are 0.
+// none reports whether all are 0.
 func (v vector) none() bool {
 	for _, amount := range v {
 		if amount != 0 {

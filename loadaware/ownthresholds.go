@@ -69,7 +69,7 @@ func (o *ownThresholds) section(path *field.Path, text json.RawMessage, instead 
 	return v
 }
 
-// threshold says whether an entry is valid.
+// threshold reports whether an entry is valid.
 func (o *ownThresholds) threshold(path *field.Path, text json.RawMessage, into *int64) bool {
 	if !o.decode(path, text, into) {
 		return false
@@ -105,7 +105,7 @@ func (o *ownThresholds) aggregated(path *field.Path, text json.RawMessage, inste
 	}
 }
 
-// decode says whether a value is there and has the form of what into points to.
+// decode reports whether a value is there and has the form of what into points to.
 func (o *ownThresholds) decode(path *field.Path, text json.RawMessage, into any) bool {
 	if len(text) == 0 {
 		return false

@@ -41,7 +41,7 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Runs says that a profile filters or scores with LoadAware.
+// Runs reports whether a profile filters or scores with LoadAware.
 func Runs(profile *config.Profile) bool {
 	return slices.Contains(profile.FilterPlugins(), config.LoadAware) ||
 		slices.ContainsFunc(profile.ScorePlugins(), func(s config.ScorePlugin) bool { return s.Name == config.LoadAware })
@@ -242,7 +242,7 @@ func (b *bounds) against(namespace string, adds vector) int {
 	return -1
 }
 
-// exceeded says that a pod of a namespace adds too much of a resource.
+// exceeded reports whether a pod of a namespace adds too much of a resource.
 func (b *bounds) exceeded(namespace string, adds vector, i int) bool {
 	if own := b.own[namespace]; own != nil {
 		return plus(adds[i], own[i]) >= b.room[i]

@@ -90,7 +90,7 @@ func (b *batch) file(index int32, another bool) {
 	b.contend(index, *at)
 }
 
-// stands says that the pods may come to a node, as far as that can be said for itself.
+// stands reports whether the pods may come to a node, as far as that can be said for itself.
 func (b *batch) stands(index int32) bool {
 	return !b.avoid[index] && !slices.Contains(b.shut, index) && b.trial.Stands(index)
 }

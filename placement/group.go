@@ -22,7 +22,7 @@ type contender struct {
 	misfit float32 // see Misfit
 }
 
-// before says that of two nodes of a group a is the better one.
+// before reports whether of two nodes of a group a is the better one.
 func (g *group) before(a, b *contender) bool {
 	if a.alone != b.alone {
 		return a.alone > b.alone

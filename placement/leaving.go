@@ -17,7 +17,7 @@ const MostGrace = time.Hour
 // time, is another one, and a kubelet takes a moment.
 const overdue = time.Minute
 
-// Leaves says that a pod leaves its node by itself: it is being deleted, and is gone within [MostGrace]. One that should
+// Leaves reports whether a pod leaves its node by itself: it is being deleted, and is gone within [MostGrace]. One that should
 // have gone long ago may be kept by a finalizer or a lost node, so nobody knows until when.
 func Leaves(pod *cluster.Pod, now time.Time) bool {
 	if pod.DeletionTimestamp == nil {

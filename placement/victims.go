@@ -208,7 +208,7 @@ func (e *Evictions) spare() {
 	}
 }
 
-// stands says that a pod that was placed fits there, as if it were the last one to come: room
+// stands reports whether a pod that was placed fits there, as if it were the last one to come: room
 // that is promised to less important ones is free to it.
 func (e *Evictions) stands(place Place) bool {
 	k := e.evictor(place.Pod)

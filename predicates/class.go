@@ -78,7 +78,7 @@ func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + claimsForm(pod) + form(pod, p.plugins))}
 }
 
-// NamesItsNode says that a pod can run on one node only, by its name, as the pods of a
+// NamesItsNode reports whether a pod can run on one node only, by its name, as the pods of a
 // DaemonSet.
 func NamesItsNode(pod *corev1.Pod) bool {
 	affinity := pod.Spec.Affinity

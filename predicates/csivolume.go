@@ -27,7 +27,7 @@ func mayBeAttached(volume *corev1.Volume) bool {
 	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || isReplaced(volume)
 }
 
-// isReplaced says that a volume is of an in-tree plugin in whose place a CSI driver
+// isReplaced reports whether a volume is of an in-tree plugin in whose place a CSI driver
 // attaches it; see successor.
 func isReplaced(volume *corev1.Volume) bool {
 	return volume.AWSElasticBlockStore != nil || volume.GCEPersistentDisk != nil || volume.AzureDisk != nil ||
@@ -96,7 +96,7 @@ func successor(plugin string) string {
 	return ""
 }
 
-// isInTreeClass says that a storage class is of an in-tree plugin that a driver has replaced.
+// isInTreeClass reports whether a storage class is of an in-tree plugin that a driver has replaced.
 func isInTreeClass(name string, objects *cluster.Objects) bool {
 	class, known := objects.StorageClasses.Get(name)
 	return known && csitranslation.New().IsMigratableIntreePluginByName(class.Provisioner)

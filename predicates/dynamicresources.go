@@ -101,7 +101,7 @@ func (d *deviceCheck) prepare() Verdict {
 	return Fits
 }
 
-// hasClasses says that the classes of devices are there that a claim asks for.
+// hasClasses reports whether the classes of devices are there that a claim asks for.
 func hasClasses(claim *resourcev1.ResourceClaim, objects *cluster.Objects) bool {
 	has := func(class string) bool {
 		_, there := objects.DeviceClasses.Get(class)
@@ -161,7 +161,7 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-// offersOthers says that a node tells of the other extended resources that a pod asks for beside one that devices stand for,
+// offersOthers reports whether a node tells of the other extended resources that a pod asks for beside one that devices stand for,
 // be it of none of them (filterExtendedResources).
 func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 	for i := range d.pod.Requests.Scalars {
@@ -176,7 +176,7 @@ func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 	return true
 }
 
-// isComing says that a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
+// isComing reports whether a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
 func isComing(pod *cluster.Pod) bool { return pod.Spec.NodeName == "" }
 
 // foresee takes out of the stock what a pod on the node will get that has no allocation yet.

@@ -39,7 +39,7 @@ func deviceClassOf(resource corev1.ResourceName, objects *cluster.Objects) (clas
 	return best.Name, true
 }
 
-// isExtended says that a resource is of a domain that is not Kubernetes' own (IsExtendedResourceName in
+// isExtended reports whether a resource is of a domain that is not Kubernetes' own (IsExtendedResourceName in
 // pkg/apis/core/v1/helper), or the implicit one of a class of devices.
 func isExtended(resource corev1.ResourceName) bool {
 	return strings.HasPrefix(string(resource), resourcev1.ResourceDeviceClassPrefix) || strings.Contains(string(resource), "/") &&

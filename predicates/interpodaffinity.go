@@ -101,7 +101,7 @@ func (c *podAffinityCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// isNear says that the required affinity is met. The first of a group of pods that want
+// isNear reports whether the required affinity is met. The first of a group of pods that want
 // to be near each other may go to any node that has all topology keys.
 func (c *podAffinityCheck) isNear(index int32) bool {
 	met := true
@@ -115,12 +115,12 @@ func (c *podAffinityCheck) isNear(index int32) bool {
 	return met || c.isFirst()
 }
 
-// isFirst says that the pod would be the first of its group.
+// isFirst reports whether the pod would be the first of its group.
 func (c *podAffinityCheck) isFirst() bool {
 	return c.wantsItself && !slices.ContainsFunc(c.near, func(p *presence) bool { return p.present > 0 })
 }
 
-// wants says that the required affinity is about a pod: all its terms are.
+// wants reports whether the required affinity is about a pod: all its terms are.
 func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
 	for i := range c.wanted {
 		if !c.wanted[i].matches(pod) {

@@ -158,7 +158,7 @@ func (c *volumeLimitsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// full says that some driver can attach no more of the volumes to a node.
+// full reports whether some driver can attach no more of the volumes to a node.
 func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
 	return slices.ContainsFunc(c.drivers, func(driver string) bool {
 		limit, limited := volumeLimit(node.CSI, driver)
@@ -198,7 +198,7 @@ func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited boo
 	return 0, false
 }
 
-// exceeds says that with the pod a node would have more volumes of a driver than the
+// exceeds reports whether with the pod a node would have more volumes of a driver than the
 // limit. A volume counts once, however many pods use it, and also when it is attached and
 // no pod uses it; one of the pod's own then counts twice, as kube-scheduler has it. A pod
 // that brings no volume exceeds nothing.

@@ -55,7 +55,7 @@ func narrowedBy(set labels.Set, object *metav1.LabelSelector) labels.Selector {
 	return selector
 }
 
-// dependsOn says whether the selector might be another one; see [Selective].
+// dependsOn reports whether the selector might be another one; see [Selective].
 func (k *podKin) dependsOn(kind cluster.Aspect, object types.NamespacedName, before, after *cluster.Objects) bool {
 	if kind == cluster.AspectService {
 		return k.otherServices(object, before, after)

@@ -45,7 +45,7 @@ func (all *presences) of(key string, snap *cluster.Snapshot) *presence {
 	return p
 }
 
-// at says that one of them is found in the node's domain.
+// at reports whether one of them is found in the node's domain.
 func (all presences) at(index int32) bool {
 	for _, p := range all {
 		if _, present := p.at(index); present {

@@ -118,13 +118,13 @@ func (p *Profile) adopt(plugin Plugin) registration {
 	return r
 }
 
-// has says that a plugin filters or scores.
+// has reports whether a plugin filters or scores.
 func (p *Profile) has(name string) bool {
 	return slices.ContainsFunc(p.predicates, func(predicate Predicate) bool { return predicate.Name() == name }) ||
 		slices.ContainsFunc(p.scores, func(score weighted) bool { return score.Name() == name })
 }
 
-// DependsOn says that one of the plugins reads an aspect.
+// DependsOn reports whether one of the plugins reads an aspect.
 func (p *Profile) DependsOn(aspect cluster.Aspect) bool {
 	for _, predicate := range p.predicates {
 		if predicate.Aspects()&aspect != 0 {

@@ -211,7 +211,7 @@ func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 	return minded
 }
 
-// Stands says that no check is against a node which looks at that node alone.
+// Stands reports whether no check is against a node which looks at that node alone.
 func (t *Trial) Stands(index int32) bool { return t.entry.against[index]&^t.spanning == 0 }
 
 // Verdict is the first verdict against the node of that index, or Fits.

@@ -86,7 +86,7 @@ const (
 	LeftNode = leftNode | hopeless
 )
 
-// Resolvable says that evicting pods from the node could turn the verdict.
+// Resolvable reports whether evicting pods from the node could turn the verdict.
 func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
 
 // Hopeless is the verdict as one that holds whatever is evicted.

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// WaitsFor says that a function returns, and not before a lock is free.
+// WaitsFor reports whether a function returns, and not before a lock is free.
 func WaitsFor(lock sync.Locker, pass func()) bool {
 	lock.Lock()
 	done := make(chan struct{})

@@ -69,12 +69,12 @@ func (t *Terms) May(pod *cluster.Pod) (placement.Eviction, bool) {
 	return placement.Eviction{}, true
 }
 
-// goes says that a pod has to go in any case.
+// goes reports whether a pod has to go in any case.
 func (t *Terms) goes(pod *cluster.Pod) bool {
 	return pod.DeletionTimestamp != nil || t.decided.Has(pod.UID)
 }
 
-// spares says that a group is just about to start, or one that starts together with it.
+// spares reports whether a group is just about to start, or one that starts together with it.
 func (t *Terms) spares(g *group) bool {
 	if spared, known := t.spared[g]; known {
 		return spared

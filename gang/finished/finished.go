@@ -121,7 +121,7 @@ func (p *Pods) Run(ctx context.Context) {
 	}
 }
 
-// Synced says that all pods that there were at the start have been told, or that this takes
+// Synced reports whether all pods that there were at the start have been told, or that this takes
 // too long to be waited for: without them a group may wait for longer than it must, and
 // never starts too early.
 func (p *Pods) Synced() bool {

@@ -70,7 +70,7 @@ type Epoch struct {
 	Transitions int32 `json:"transitions"`
 }
 
-// after says that an epoch is a later one than another.
+// after reports whether an epoch is a later one than another.
 func (e Epoch) after(other Epoch) bool {
 	switch {
 	case e == Epoch{} || other == Epoch{}:

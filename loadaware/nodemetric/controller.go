@@ -156,7 +156,7 @@ func (c *Controller) wanted(name string) (policy *v1alpha1.NodeMetricCollectPoli
 	return c.policy.For(node.Labels), true
 }
 
-// differs says that a NodeMetric is not as it is to be.
+// differs reports whether a NodeMetric is not as it is to be.
 func (c *Controller) differs(name string, observed *Observed) bool {
 	policy, known := c.wanted(name)
 	return known && (observed.Err != nil || !equality.Semantic.DeepEqual(observed.Spec.CollectPolicy, policy))

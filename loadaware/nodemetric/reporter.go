@@ -89,7 +89,7 @@ func averagedOver(observed *Observed) time.Duration {
 	return time.Duration(min(*observed.Spec.CollectPolicy.AggregateDurationSeconds, int64(source.LongestDuration/time.Second)+1)) * time.Second
 }
 
-// due says that a NodeMetric is to say what a node uses.
+// due reports whether a NodeMetric is to say what a node uses.
 func due(observed *Observed, usage *cluster.Usage) bool {
 	if usage == nil {
 		return false

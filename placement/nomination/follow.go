@@ -274,7 +274,7 @@ func (c *course) expire(p *nominee) {
 	}
 }
 
-// makingRoom says whether pods are being evicted for a pod on its node: the scheduler has
+// makingRoom reports whether pods are being evicted for a pod on its node: the scheduler has
 // made the nomination its own (PodEligibleToPreemptOthers in
 // pkg/scheduler/framework/plugins/defaultpreemption).
 func (c *course) makingRoom(p *nominee) bool {

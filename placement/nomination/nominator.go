@@ -206,7 +206,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	return node
 }
 
-// Planned says that a pod counts on its node only since it was planned there: the scheduler has
+// Planned reports whether a pod counts on its node only since it was planned there: the scheduler has
 // not taken it up.
 func (n *Nominator) Planned(uid types.UID) bool {
 	n.mu.Lock()

@@ -31,7 +31,7 @@ func (s stage) String() string {
 	return [stages]string{"waiting", "resting", "planning", "held", "writing", "standing", "taken", "withdrawing", "aside"}[s]
 }
 
-// holds says that the pod counts on its node on behalf of the Nominator.
+// holds reports whether the pod counts on its node on behalf of the Nominator.
 func (s stage) holds() bool { return s == held || s == writing || s == standing }
 
 // nominee is a pending pod.
@@ -65,7 +65,7 @@ type nominee struct {
 // nominated is the node in the pod's status.
 func (p *nominee) nominated() string { return p.pod.Status.NominatedNodeName }
 
-// tried says that the scheduler has once found no place for the pod. It may be waiting for
+// tried reports whether the scheduler has once found no place for the pod. It may be waiting for
 // an event since, so that nothing is sure to come of a nomination. Other pods are in the
 // scheduler's active queue and will be taken up, once they are not gated.
 func (p *nominee) tried() bool { return p.pod.Tried() }

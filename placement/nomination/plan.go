@@ -77,7 +77,7 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	return batch, len(n.course.backlog) > 0
 }
 
-// mustBePlaced says that the pod is placed even if few wait: kube-scheduler does not see it before.
+// mustBePlaced reports whether the pod is placed even if few wait: kube-scheduler does not see it before.
 func (p *nominee) mustBePlaced() bool { return p.gated() || p.ahead() }
 
 // result is the result of a plan.
@@ -159,7 +159,7 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 	}
 }
 
-// current says whether a pod that was planned is as it was then. One that changed goes
+// current reports whether a pod that was planned is as it was then. One that changed goes
 // back to the backlog.
 func (n *Nominator) current(p *nominee) bool {
 	if n.course.nominees[p.decided.UID] != p || p.stage != planning {

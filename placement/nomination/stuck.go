@@ -24,7 +24,7 @@ type jam struct {
 	class predicates.Class
 }
 
-// isStuck says that the last plan for a pod found no node, and that it rests.
+// isStuck reports whether the last plan for a pod found no node, and that it rests.
 func (p *nominee) isStuck() bool { return p.stage == resting && p.fruitless > 0 }
 
 // noPlace follows a plan that found no node for a pod.

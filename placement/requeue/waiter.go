@@ -32,7 +32,7 @@ type postponement struct {
 	generation uint64
 }
 
-// isOver says that room was freed since.
+// isOver reports whether room was freed since.
 func (p postponement) isOver(freed uint64) bool { return p.node != "" && p.generation < freed }
 
 // heard is the news about a wake of a pod that still waits.
@@ -67,7 +67,7 @@ func (w *waiter) isDue(freed, settled uint64, now time.Time) bool {
 	return (changed || w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
 }
 
-// preempts says that kube-scheduler has made room for a pod, as far as it knows. The last victim
+// preempts reports whether kube-scheduler has made room for a pod, as far as it knows. The last victim
 // may have gone before it was ready to hear of that: when another pod preempts the same victims,
 // the event finds the pod gated (prepareCandidateAsync in pkg/scheduler/framework/preemption/executor.go).
 func (w *waiter) preempts() bool { return w.pod.Status.NominatedNodeName != "" }

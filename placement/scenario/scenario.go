@@ -110,10 +110,10 @@ func (j *Judge) Verdict(index int32) predicates.Verdict {
 	return j.Judgement().Verdict(j.scenario.Node(index))
 }
 
-// Fits says that one more pod fits on a node.
+// Fits reports whether one more pod fits on a node.
 func (j *Judge) Fits(index int32) bool { return j.Verdict(index) == predicates.Fits }
 
-// FitsIn says that one more pod fits on a node if it were in another state, with other pods on it. All
+// FitsIn reports whether one more pod fits on a node if it were in another state, with other pods on it. All
 // else is as in the scenario.
 func (j *Judge) FitsIn(state *cluster.Node) bool {
 	judgement := j.Judgement()

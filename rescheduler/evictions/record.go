@@ -69,7 +69,7 @@ func New(o Options) *Record {
 	return &Record{Options: o, struck: sets.New[types.UID](), differ: sets.New[types.UID]()}
 }
 
-// Ready says that it is known what was evicted.
+// Ready reports whether the past evictions are known.
 func (r *Record) Ready() bool { return r.evictions.Load() != nil }
 
 // Evictions are all that are known. Nobody may change them.

@@ -39,7 +39,7 @@ func openNode(node *corev1.Node) {
 	annotate(node, v1alpha1.AnnotationClosedUntil, "")
 }
 
-// isClosed says that closeNode keeps pods off a node.
+// isClosed reports whether closeNode keeps pods off a node.
 func isClosed(node *corev1.Node) bool { return isTainted(node) || isOurCordon(node) }
 
 func isTainted(node *corev1.Node) bool { return slices.ContainsFunc(node.Spec.Taints, isOurTaint) }

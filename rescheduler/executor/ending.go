@@ -43,7 +43,7 @@ func stricter(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) *ending {
 	return &ending{phase: v1alpha1.Failed, reason: reasonModeChanged, message: why}
 }
 
-// allows says that a mode lets a plan run that was made under another one.
+// allows reports whether a mode lets a plan run that was made under another one.
 func allows(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) bool {
 	switch mode {
 	case v1alpha1.DryRun:

@@ -147,13 +147,13 @@ func (e *Executor) settle(uid types.UID) {
 	e.tries[uid] = last
 }
 
-// unsettled says that the pod of a step which has begun may have been evicted, though nothing shows it yet.
+// unsettled reports whether the pod of a step which has begun may have been evicted, though nothing shows it yet.
 func (e *Executor) unsettled(step *v1alpha1.Step) bool {
 	try, known := e.tries[step.Pod.UID]
 	return !known || !try.asked.IsZero()
 }
 
-// mayLeave says that the pod of a step which has begun goes, or may go, as it was asked to.
+// mayLeave reports whether the pod of a step which has begun goes, or may go, as it was asked to.
 func (e *Executor) mayLeave(step *v1alpha1.Step) bool {
 	victim := e.on(step.From, step.Pod.UID)
 	return victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].granted || e.unsettled(step)

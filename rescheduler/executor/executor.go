@@ -218,7 +218,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 }
 
-// partsGang says that a gang has moved in part if the plan ends before a step.
+// partsGang reports whether a gang has moved in part if the plan ends before a step.
 func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 	gang := func(i int) string { return plan.Spec.Steps[i].Gang }
 	for done := range at {

@@ -46,7 +46,7 @@ type Window struct {
 	Zone *time.Location
 }
 
-// contains says that a time is in the window.
+// contains reports whether a time is in the window.
 func (w *Window) contains(t time.Time) bool {
 	t = t.In(w.Zone)
 	clock := func(day int, shows time.Duration) time.Time {
@@ -126,7 +126,7 @@ func unreserved(plan *v1alpha1.ReschedulingPlan) string {
 	return awaitsRoom
 }
 
-// Open says that pods may be evicted at that time.
+// Open reports whether pods may be evicted at that time.
 func (l *Limits) Open(now time.Time) bool { return within(l.Windows, now) }
 
 func within(windows []Window, now time.Time) bool {

@@ -139,12 +139,12 @@ func (t *truth) limit(node *corev1.Node) {
 	annotate(node, v1alpha1.AnnotationClosedUntil, until)
 }
 
-// isEmptied says that a plan has emptied a node, and that it is empty still.
+// isEmptied reports whether a plan has emptied a node, and that it is empty still.
 func isEmptied(node *cluster.Node) bool {
 	return node.Annotations[v1alpha1.AnnotationEmptying] == "" && node.Annotations[v1alpha1.AnnotationEmptied] != "" && planner.IsEmpty(node)
 }
 
-// sameMarks says that two states of a node name the same plans.
+// sameMarks reports whether two states of a node name the same plans.
 func sameMarks(a, b *corev1.Node) bool {
 	return a.Annotations[v1alpha1.AnnotationEmptying] == b.Annotations[v1alpha1.AnnotationEmptying] &&
 		a.Annotations[v1alpha1.AnnotationEmptied] == b.Annotations[v1alpha1.AnnotationEmptied]

@@ -34,12 +34,12 @@ type Selected struct {
 	Windows []Window
 }
 
-// Binds says that it bounds plans of a policy.
+// Binds reports whether it bounds plans of a policy.
 func (s *Selected) Binds(policy v1alpha1.Policy) bool {
 	return len(s.Policies) == 0 || slices.Contains(s.Policies, policy)
 }
 
-// open says that the pods may be evicted at that time.
+// open reports whether the pods may be evicted at that time.
 func (s *Selected) open(now time.Time) bool { return within(s.Windows, now) }
 
 // domain returns the topology domain of a node, "" if there is no such node.
@@ -54,7 +54,7 @@ func (s *Selected) matches(namespace string, set map[string]string) bool {
 	return (s.Namespace == "" || s.Namespace == namespace) && s.Selector.Matches(labels.Set(set))
 }
 
-// binds says that the eviction of a step counts for the budget.
+// binds reports whether the eviction of a step counts for the budget.
 func (s *Selected) binds(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step) bool {
 	return s.Binds(plan.Spec.Policy) && s.matches(step.Pod.Namespace, step.Replacement.Labels)
 }

@@ -29,7 +29,7 @@ func (w *waits) see(waiting []*cluster.Pod, now time.Time) {
 	w.since = next
 }
 
-// ripens says that a pod has come to wait for so long after that time, and by now.
+// ripens reports whether a pod has come to wait for so long after that time, and by now.
 func (w *waits) ripens(after, now time.Time, enough time.Duration) bool {
 	for _, since := range w.since {
 		if ripe := since.Add(enough); ripe.After(after) && !ripe.After(now) {

@@ -113,10 +113,10 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 // percent of a number, rounded up.
 func percent(share, of int) int { return (share*of + 99) / 100 }
 
-// allows says that one more eviction may be counted on these accounts.
+// allows reports whether one more eviction may be counted on these accounts.
 func (l *ledger) allows(accounts []int32) bool { return l.headroom(accounts) > 0 }
 
-// overdrawn says that more is counted on one of the accounts than is allowed.
+// overdrawn reports whether more is counted on one of the accounts than is allowed.
 func (l *ledger) overdrawn(accounts []int32) bool { return l.headroom(accounts) < 0 }
 
 // count counts a number of evictions, which may be taken back.

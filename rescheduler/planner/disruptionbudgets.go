@@ -52,7 +52,7 @@ func allows(budget *policyv1.PodDisruptionBudget) int32 {
 	return max(0, status.DisruptionsAllowed)
 }
 
-// allowsUnhealthy says that a budget grants the eviction of pods that are not ready, though it may allow none.
+// allowsUnhealthy reports whether a budget grants the eviction of pods that are not ready, though it may allow none.
 func allowsUnhealthy(budget *policyv1.PodDisruptionBudget) bool {
 	if policy := budget.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
 		return true
@@ -61,7 +61,7 @@ func allowsUnhealthy(budget *policyv1.PodDisruptionBudget) bool {
 	return status.DesiredHealthy > 0 && status.CurrentHealthy >= status.DesiredHealthy
 }
 
-// bypassesBudgets says that the eviction of a pod counts for no budget, whatever they say: it does not run (canIgnorePDB).
+// bypassesBudgets reports whether the eviction of a pod counts for no budget, whatever they say: it does not run (canIgnorePDB).
 func bypassesBudgets(pod *cluster.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodPending, corev1.PodSucceeded, corev1.PodFailed:
@@ -71,5 +71,5 @@ func bypassesBudgets(pod *cluster.Pod) bool {
 	return pod.DeletionTimestamp != nil
 }
 
-// spares says that the eviction of a pod that it selects is granted, and not counted.
+// spares reports whether the eviction of a pod that it selects is granted, and not counted.
 func (b *disruptionBudget) spares(pod *cluster.Pod) bool { return b.unhealthy && !pod.Ready() }

@@ -72,5 +72,5 @@ func IsEmpty(node *cluster.Node) bool {
 	return true
 }
 
-// GoesWithNode says that a pod is on a node as long as there is that node, and nowhere else.
+// GoesWithNode reports whether a pod is on a node as long as there is that node, and nowhere else.
 func GoesWithNode(pod *cluster.Pod) bool { return isMirror(pod) || isOfDaemonSet(pod) }

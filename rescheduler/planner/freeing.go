@@ -256,7 +256,7 @@ func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 	return nil
 }
 
-// overdraws says that budgets forbid to empty the cheapest nodes that would do.
+// overdraws reports whether budgets forbid to empty the cheapest nodes that would do.
 func (f *freeing) overdraws(d *domain) bool {
 	_, ok := f.clearing.ejectAll(d.filled[:d.nodes-len(d.empty)])
 	f.back(0)

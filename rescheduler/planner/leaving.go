@@ -48,7 +48,7 @@ func leavingOf(p *Problem, r *reckoning) leaving {
 	return l
 }
 
-// leaves says that a pod leaves its node by itself.
+// leaves reports whether a pod leaves its node by itself.
 func (l *leaving) leaves(at spot) bool {
 	for _, pod := range l.pods[at.node] {
 		if pod.UID == at.pod.UID {

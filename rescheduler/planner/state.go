@@ -33,7 +33,7 @@ func (i *item) pending() bool { return i.origin < 0 }
 // isToLeave reports whether an item has a wish to leave its node, and the wish had its turn.
 func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish.givenUp }
 
-// away says that it is a pod that was evicted.
+// away reports whether it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 
 // state is where the pods are that may be moved, and what room that leaves. All parts of a search work on

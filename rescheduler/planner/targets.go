@@ -37,7 +37,7 @@ func NoTarget(node *cluster.Node) string {
 	return ""
 }
 
-// goes says that a node is being deleted, or that an autoscaler is about to remove it.
+// goes reports whether a node is being deleted, or that an autoscaler is about to remove it.
 func goes(node *cluster.Node) bool {
 	for i := range node.Spec.Taints {
 		switch node.Spec.Taints[i].Key {
@@ -59,7 +59,7 @@ func Keeps(node *cluster.Node) string {
 	return ""
 }
 
-// notToBeDisrupted says that Karpenter is to leave a pod or node alone, for good or for a time.
+// notToBeDisrupted reports whether Karpenter is to leave a pod or node alone, for good or for a time.
 func notToBeDisrupted(annotations map[string]string) bool {
 	value := annotations[annotationDoNotDisrupt]
 	return value != "" && value != "false"

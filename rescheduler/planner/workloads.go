@@ -70,7 +70,7 @@ func (w *Workloads) of(pod *cluster.Pod) tally {
 	return w.counts()[owner.UID]
 }
 
-// isOnlyReady says that a pod is ready, and no other one of its controller is.
+// isOnlyReady reports whether a pod is ready, and no other one of its controller is.
 func (w *Workloads) isOnlyReady(pod *cluster.Pod) bool { return pod.Ready() && w.of(pod).ready <= 1 }
 
 // wanted is how many pods a controller is to have, and whether it is there to make them. One that
@@ -94,7 +94,7 @@ func (w *Workloads) wanted(owner *metav1.OwnerReference, namespace string) (repl
 	return w.counts()[owner.UID].pods, true
 }
 
-// isThere says that an object is the owner, not a namesake, and is not being deleted.
+// isThere reports whether an object is the owner, not a namesake, and is not being deleted.
 func isThere(object metav1.Object, owner *metav1.OwnerReference) bool {
 	return object.GetUID() == owner.UID && object.GetDeletionTimestamp() == nil
 }
@@ -112,7 +112,7 @@ func (w *Workloads) job(owner *metav1.OwnerReference, namespace string) *batchv1
 	return job
 }
 
-// isIdle says that a Job makes no pods.
+// isIdle reports whether a Job makes no pods.
 func isIdle(job *batchv1.Job) bool {
 	return job.Spec.Suspend != nil && *job.Spec.Suspend || orOne(job.Spec.Parallelism) == 0
 }
@@ -131,7 +131,7 @@ func bears(job *batchv1.Job, pod *cluster.Pod, pods int) bool {
 	return limit != nil && int(job.Status.Failed)+pods <= int(*limit)
 }
 
-// ignoresDisruption says that an eviction is no failure by a policy, whatever the containers of the pod
+// ignoresDisruption reports whether an eviction is no failure by a policy, whatever the containers of the pod
 // end with: the first rule counts that matches, and another one before that of disruptions may.
 func ignoresDisruption(policy *batchv1.PodFailurePolicy) bool {
 	for i := range policy.Rules {

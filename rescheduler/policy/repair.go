@@ -70,7 +70,7 @@ func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 	return wishes
 }
 
-// othersOf says that a node has another pod of a controller.
+// othersOf reports whether a node has another pod of a controller.
 func othersOf(controller types.UID, node *cluster.Node, than types.UID) bool {
 	return slices.ContainsFunc(node.Pods, func(p *cluster.Pod) bool {
 		return p.UID != than && p.DeletionTimestamp == nil && isOf(p, controller)

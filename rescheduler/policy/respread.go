@@ -144,7 +144,7 @@ func (s *balance) wish(pod *cluster.Pod, from *cluster.Node) planner.Wish {
 	}
 }
 
-// worth says that a pod should go from a node that it is on to another one.
+// worth reports whether a pod should go from a node that it is on to another one.
 func (s *balance) worth(from, to share, pod *cluster.Pod) bool {
 	return from.value()-to.with(pod, +1).value() >= s.gain
 }
@@ -180,7 +180,7 @@ func (s *balance) best(taken map[types.UID]bool) (best *cluster.Pod, from, to *c
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// movable says that a pod may be moved for balance: gangs are not.
+// movable reports whether a pod may be moved for balance: gangs are not.
 func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false

@@ -100,7 +100,7 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	return left
 }
 
-// hasCome says that a pod has come in the place of the one that a step of a plan moves.
+// hasCome reports whether a pod has come in the place of the one that a step of a plan moves.
 func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.UID]*reservation) bool {
 	for _, r := range reservations {
 		if r.plan == plan && r.beneficiary == "" && r.turn == step {
@@ -140,7 +140,7 @@ func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
 	return k.left(pod, store.Profile)
 }
 
-// Concerns says that room is kept for a pod, or may soon be.
+// Concerns reports whether room is kept for a pod, or may soon be.
 func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	if !k.inForce.Load() {
 		return false

@@ -15,7 +15,7 @@ const mostLooks = 8
 // setback is why the room of a plan was given up: the reason and the message of a condition.
 type setback struct{ reason, message string }
 
-// keeps says that the room of a plan is to be kept here.
+// keeps reports whether the room of a plan is to be kept here.
 func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	_, gaveUp := k.setbacks[plan.UID]
 	reason, _ := plan.GivenUp()
@@ -81,7 +81,7 @@ func (k *Keeper) giveUp(on string, judged *cluster.Node, why setback, which func
 	return gaveUp
 }
 
-// standing says whether the room of a plan is to be kept, and why it was given up here, nil when it was not.
+// standing reports whether the room of a plan is to be kept, and why it was given up here, nil when it was not.
 func (k *Keeper) standing(plan *v1alpha1.ReschedulingPlan) (reserving bool, gaveUp *setback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

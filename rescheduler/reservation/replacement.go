@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// isFor says that a pod is one that the reservation is for, or another one of its kind.
+// isFor reports whether a pod is one that the reservation is for, or another one of its kind.
 func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
 	if r.beneficiary != "" {
 		return r.beneficiary == pod.UID
@@ -26,7 +26,7 @@ func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
 
 func (r *reservation) isCalled(pod *cluster.Pod) bool { return r.called == "" || r.called == pod.Name }
 
-// isOfKind says that a pod has that controller, and that no plugin of the profile can tell it from an example.
+// isOfKind reports whether a pod has that controller, and that no plugin of the profile can tell it from an example.
 func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
 	return isControlledBy(pod, controller) && pod.Namespace == example.Namespace &&
 		profile.AloneAs(claimless(unplaced(pod))) == profile.AloneAs(claimless(example))
@@ -61,7 +61,7 @@ func unplaced(pod *cluster.Pod) *cluster.Pod {
 	return &before
 }
 
-// leavesAs says that a pod is of the kind of the one that a step moves.
+// leavesAs reports whether a pod is of the kind of the one that a step moves.
 func leavesAs(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
 	return pod.UID != step.Pod.UID && isControlledBy(pod, step.Controller.UID) &&
 		isOfKind(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
@@ -75,7 +75,7 @@ func MayReplace(pod *cluster.Pod, step *v1alpha1.Step) bool {
 		isControlledBy(pod, step.Controller.UID)
 }
 
-// IsReplacement says that a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
+// IsReplacement reports whether a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
 func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
 	return MayReplace(pod, step) && leavesAs(pod, step, profile)
 }

@@ -94,7 +94,7 @@ func (k *Keeper) Reserved(pods []*cluster.Pod) (placeholders sets.Set[types.UID]
 	return placeholders
 }
 
-// IsOf says that a pod is a placeholder of a plan.
+// IsOf reports whether a pod is a placeholder of a plan.
 func IsOf(pod *cluster.Pod, plan *v1alpha1.ReschedulingPlan) bool {
 	return pod.Placeholder && strings.HasPrefix(string(pod.UID), prefix(plan))
 }

@@ -72,7 +72,7 @@ func restAfter(number int) time.Duration {
 	return min(rest, longestRest)
 }
 
-// endOf says that nothing comes of a request any more, and since when: no nodes could be had, or they are not
+// endOf reports whether nothing comes of a request any more, and since when: no nodes could be had, or they are not
 // kept for its pods any longer.
 func endOf(request *unstructured.Unstructured) (since time.Time, ended bool) {
 	conditions, _, _ := unstructured.NestedSlice(request.Object, "status", "conditions")

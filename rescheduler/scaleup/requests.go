@@ -104,7 +104,7 @@ func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []pl
 	}
 }
 
-// known says that the cluster has ProvisioningRequests, by the error of listing them. That it has
+// known reports whether the cluster has ProvisioningRequests, by the error of listing them. That it has
 // none is said once.
 func (r *Requests) known(err error) bool {
 	switch {

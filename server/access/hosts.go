@@ -29,7 +29,7 @@ func NewHosts(configured string, listener net.Listener, field string, listed []s
 	return h
 }
 
-// IsLoopback says that only this machine reaches an address.
+// IsLoopback reports whether only this machine reaches an address.
 func IsLoopback(address net.Addr) bool {
 	parsed, err := netip.ParseAddrPort(address.String())
 	return err == nil && parsed.Addr().Unmap().IsLoopback()
@@ -46,7 +46,7 @@ func (h *Hosts) check(host string) error {
 	return fmt.Errorf("%q is no name of this server: call it by its address, or add the name to %s", host, h.field)
 }
 
-// names says whether a name, in lower case and without a port, is among them.
+// names reports whether a name, in lower case and without a port, is among them.
 func (h *Hosts) names(name string) bool {
 	if h == nil {
 		return false

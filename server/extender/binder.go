@@ -162,7 +162,7 @@ func failed(err error) bool {
 		answer.Status().Code != http.StatusGatewayTimeout
 }
 
-// boundThere says whether the pod is on the node already, as it is when a call
+// boundThere reports whether the pod is on the node already, as it is when a call
 // was repeated after its answer was lost.
 func (b *pods) boundThere(ctx context.Context, pod *cluster.Pod, node string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fateTime)
