@@ -41,7 +41,7 @@ const (
 	AspectExpected
 	// AspectFeatures are the features that the node's kubelet declares.
 	AspectFeatures
-	// AspectDevices are the devices that the node alone has, and who holds them.
+	// AspectDevices covers the devices that the node alone has, and the pods that hold them.
 	AspectDevices
 )
 
@@ -76,7 +76,8 @@ const (
 	AspectNominated
 	// AspectDeviceClass is any DeviceClass.
 	AspectDeviceClass
-	// AspectSharedDevices are the devices of pools that belong to no single node, and who holds them.
+	// AspectSharedDevices covers the devices of pools that belong to no single node, and the pods that hold
+	// them.
 	AspectSharedDevices
 
 	aspectEnd

@@ -122,7 +122,7 @@ type loader struct {
 	loaded  *Loaded
 }
 
-// CustomKind is a kind of a custom resource in dumps, and who takes its objects.
+// CustomKind is a kind of a custom resource in dumps, and the function that takes its objects.
 type CustomKind struct {
 	Kind     schema.GroupVersionKind
 	Resource schema.GroupVersionResource

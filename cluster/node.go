@@ -101,8 +101,7 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	return &next, changed
 }
 
-// WithPod is n with one more pod. It serves the writer and everybody who asks
-// "what if".
+// WithPod returns n with one more pod. It serves the writer and every caller that asks "what if".
 func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n
 	next.add(pod)

@@ -26,7 +26,7 @@ type optionalFeeds struct {
 	running map[string]*optionalFeed // by the name of the definition
 }
 
-// optionalResource is a custom resource, and who takes its objects.
+// optionalResource is a custom resource, and the function that takes its objects.
 type optionalResource struct {
 	schema.GroupVersionResource
 	CustomHandler

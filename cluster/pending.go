@@ -20,7 +20,7 @@ type PodEvent struct {
 	Node string
 }
 
-// waiting is the pods without a node, and who follows them.
+// waiting has the pods without a node, and their followers.
 type waiting struct {
 	view   *view
 	ledger *ledger

@@ -71,7 +71,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// trimDevices reduces what tells of devices to what decides who may have them.
+// trimDevices reduces objects about devices to the parts that decide which pods may have them.
 func trimDevices(object any) {
 	switch o := object.(type) {
 	case *resourcev1.DeviceClass:

@@ -6,7 +6,7 @@ import "muster.dev/muster/gang/core"
 type (
 	// Decision says what filter is to answer about a pod.
 	Decision = core.Decision
-	// Preemption is who is to be evicted for a member of a gang.
+	// Preemption names the pods to evict for a member of a gang.
 	Preemption = core.Preemption
 	// Harm is the damage that evictions would do to gangs.
 	Harm = core.Harm

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// audience is who asks about a node: thresholds and scores may be others for pods of the
+// audience is the class of pods that ask about a node: thresholds and scores may be others for pods of the
 // class prod.
 type audience int
 

@@ -222,7 +222,7 @@ func (c *filterCheck) verdict(reason int) predicates.Verdict {
 	return verdict
 }
 
-// adds returns what a pod adds to a node, and who asks for it.
+// adds returns what a pod adds to a node, and the audience of the pod.
 func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	class, adds := classOf(pod), make(vector, len(l.resources.names))
 	l.estimator.estimate(adds, pod, class)

@@ -32,7 +32,7 @@ func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 	return k
 }
 
-// cheapest is the node with the best offer, and who has to go from there; -1 when there is
+// cheapest is the node with the best offer, and the pods that have to go from there; -1 when there is
 // none.
 //
 // A change of one node may turn offers of others, if predicates span nodes. So the best offer is looked at

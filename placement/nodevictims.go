@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// NodeEvictions finds who has to go from a node so that one more pod fits there: the rule of
+// NodeEvictions finds the pods that have to go from a node so that one more pod fits there: the rule of
 // [Evictions] for one node by itself. It belongs to one goroutine.
 type NodeEvictions struct{ terms terms }
 

@@ -181,8 +181,8 @@ func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict 
 	return firsts
 }
 
-// JudgeAll judges the nodes of some indexes, by several goroutines where cores are free: who asks about each of them
-// then need not wait. A negative index is of none.
+// JudgeAll judges the nodes of some indexes, by several goroutines where cores are free, so that later
+// questions about each of them need not wait. A negative index stands for no node.
 func (v *View) JudgeAll(indexes []int32) {
 	if v.trial != nil || cap(v.store.helpers) == 0 || v.unjudgedOf(indexes) < leastTogether {
 		return

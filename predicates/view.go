@@ -65,8 +65,8 @@ func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
 	return view
 }
 
-// Refresh has the class of a pod, which must have one, judged on all nodes of the present
-// snapshot, so that who asks next hardly waits.
+// Refresh has the class of a pod, which must have one, judged on all nodes of the present snapshot, so that the
+// next call hardly waits.
 func (s *VerdictStore) Refresh(pod *cluster.Pod) {
 	view, _ := s.look(s.classes.of(pod), pod)
 	defer view.Close()

@@ -59,7 +59,7 @@ type Decision struct {
 	Node string
 }
 
-// Preemption is who is to be evicted for a member of a gang.
+// Preemption names the pods to evict for a member of a gang.
 type Preemption struct {
 	// Node is the place of the member.
 	Node string

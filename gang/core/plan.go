@@ -193,7 +193,7 @@ func (t try) noPlaces() {
 	t.planEnds(ReasonNoPlace)
 }
 
-// planEnds answers who waits for a plan. There is none for a reason.
+// planEnds answers the call that waits for a plan. The reason, unless it is "", says why there is none.
 func (t try) planEnds(reason string) {
 	switch p := t.asking; t.purpose {
 	case forFilter:

@@ -17,16 +17,18 @@ func (g *group) lastRecord() *record.Record {
 	return g.spec.Record
 }
 
-// leftHalf reports whether a start may have been left half done that counts in the order of groups, though no member is
-// bound: one that this process has recorded, or one by a former process that has let members go to the places to which it
-// had nominated them. A record alone is anybody's word: else who writes to a PodGroup would choose who is planned first.
-// If nobody is bound or on the way, nothing was left half done.
+// leftHalf reports whether a start may have been left half done that counts in the order of groups, though no
+// member is bound: one that this process has recorded, or one by a former process that has let members go to
+// the places to which it had nominated them. A record alone proves nothing: otherwise anybody who may write to
+// a PodGroup would choose which group is planned first. If no member is bound or on the way, nothing was left
+// half done.
 func (g *group) leftHalf() bool {
 	return g.unfinished() != nil && (g.record != nil || g.anyUnderWay())
 }
 
-// anyUnderWay reports whether the gate of a member is off that muster has nominated, where gangs start without calls. Both
-// take rights that who writes pods and PodGroups does not have: to bind, or to write the status of pods.
+// anyUnderWay reports whether a member that muster has nominated has its gate off, where gangs start without
+// calls. Both take rights that users who write pods and PodGroups do not have: to bind, or to write the status
+// of pods.
 func (g *group) anyUnderWay() bool {
 	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead {
 		return false

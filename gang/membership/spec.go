@@ -176,8 +176,8 @@ func (s *Spec) Bears(missing, percent int) bool {
 	return missing*100 <= s.MinMember*percent || s.Policy.GangMode == v1alpha1.GangNonStrict
 }
 
-// Disagreement says in words what another group says otherwise than this one of who starts together,
-// "" when they name the same groups, each with itself.
+// Disagreement says in words how another group differs from this one about the groups that start together, ""
+// when they name the same groups, each with itself.
 func (s *Spec) Disagreement(key Key, other *Spec, otherKey Key) string {
 	together, theirs := s.together(key), other.together(otherKey)
 	if theirs.Equal(together) {

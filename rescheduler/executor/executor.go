@@ -242,7 +242,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 		e.fail(ctx, plan, why)
 		return
 	}
-	// Members of a gang take each other's places, so that it is not known who goes where.
+	// Members of a gang take each other's places, so that the place of each is not known.
 	if !slices.ContainsFunc(waiting, func(b v1alpha1.Beneficiary) bool { return b.Gang != "" }) {
 		if why := e.check(plan, len(plan.Spec.Steps)); why != "" {
 			e.end(ctx, plan, outdated(why))

@@ -94,7 +94,7 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// observe looks at who waits, and at what nodes are measured to use.
+// observe looks at the waiting pods, and at the measured use of nodes.
 func (l *loop) observe() {
 	l.waits.see(planner.Waiting(l.cluster), l.clock.Now())
 	if !l.measured.Any() {

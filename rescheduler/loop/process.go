@@ -46,7 +46,7 @@ type Options struct {
 	Registry inspect.Registry
 }
 
-// reporter is who writes events.
+// reporter is the reporter of events.
 const reporter = "muster-rescheduler"
 
 // unused are the sections of the configuration that mean nothing to this process.

@@ -16,7 +16,7 @@ type waits struct {
 	since map[types.UID]time.Time
 }
 
-// see notes who waits now.
+// see notes the pods that wait now.
 func (w *waits) see(waiting []*cluster.Pod, now time.Time) {
 	next := make(map[types.UID]time.Time, len(waiting))
 	for _, pod := range waiting {

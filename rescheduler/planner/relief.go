@@ -69,7 +69,7 @@ func (f *relief) spare(left []int32, r *Relief) {
 		i.wish = nil
 		f.wantAway(r, unit)
 		if f.homes.bringHome(unit) {
-			f.departures.savings.letStay() // who has moved for it
+			f.departures.savings.letStay() // pods that have moved for it
 			continue
 		}
 		f.back(before)
@@ -135,7 +135,7 @@ func (f *relief) leave(units []int32, r *Relief) bool {
 	return true
 }
 
-// rank says who leaves a node first: the lower ones.
+// rank orders the pods that leave a node: the lower ones first.
 type rank struct {
 	tier     int // 0 for best effort
 	priority int32

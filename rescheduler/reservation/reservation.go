@@ -30,7 +30,7 @@ type reservation struct {
 	siblings, earlier sets.Set[types.UID]
 	// open says that the pod may come: what it replaces is being evicted.
 	open bool
-	// taker is who has come, "" for nobody.
+	// taker is the pod that has come, "" for none.
 	taker types.UID
 }
 

@@ -22,7 +22,7 @@ func (k *Keeper) goOn(r, known *reservation) {
 	}
 }
 
-// presentTaker is who has come to the place and is still there.
+// presentTaker returns the pod that has come to the place and is still there.
 func (k *Keeper) presentTaker(r *reservation) types.UID {
 	taker := r.taker
 	if r.beneficiary != "" {

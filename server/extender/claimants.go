@@ -13,7 +13,7 @@ type claimant interface {
 
 // preempter may have decided which pods a pod evicts before it evicts for itself.
 type preempter interface {
-	// preempt says who goes for the pod of a call, by node, unless that is left to the next preempter.
+	// preempt names the victims for the pod of a call, by node, unless that is left to the next preempter.
 	preempt(c *call) (victims victims, decided bool)
 }
 

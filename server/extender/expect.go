@@ -3,7 +3,7 @@ package extender
 import "muster.dev/muster/cluster"
 
 // expects reports whether for the call's profile it matters where kube-scheduler is about to put pods: muster
-// does not pick their nodes, and a plugin reads who is expected.
+// does not pick their nodes, and a plugin reads the expected pods.
 func (c *call) expects() bool {
 	return !c.picksNode() && c.store.Profile.DependsOn(cluster.AspectExpected)
 }

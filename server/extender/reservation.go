@@ -84,7 +84,7 @@ func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
 	return victims{}, len(r.places(c)) > 0
 }
 
-// planned is false: who is asked about has to leave the room to the pods that it is kept for.
+// planned is false: the pod of a call has to leave the room to the pods that it is kept for.
 func (r *reserved) planned(types.UID) bool { return false }
 
 // giveWay gives up plans for a pod that none keeps out.
