@@ -110,7 +110,7 @@ func (l *ledger) assumeAll(pods []*Pod, on *Node) error {
 	return nil
 }
 
-// Assumed is the node on which a pod is assumed, "" when it is not.
+// Assumed returns the node on which a pod is assumed, "" when it is not.
 func (c *Cluster) Assumed(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 	}
 }
 
-// Binding is the node to which a pod may be bound any moment, by Bind; "" for none.
+// Binding returns the node to which a pod may be bound any moment, by Bind; "" for none.
 func (c *Cluster) Binding(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ type CustomTable = Table[types.NamespacedName, *v1alpha1.Observed]
 // customWriter is the changing side of a CustomTable.
 type customWriter = tableWriter[types.NamespacedName, *v1alpha1.Observed]
 
-// Custom are the objects of a custom resource, none when the cluster does not
+// Custom returns the objects of a custom resource, none when the cluster does not
 // have it. They were decoded when the watch showed them, and must not be changed.
 func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
 	return o.custom[resource]

@@ -99,7 +99,7 @@ func typeOf(data []byte) metav1.TypeMeta {
 	return kind
 }
 
-// nameOf is the name of an object that may not be one, for an error.
+// nameOf returns the name of an object that may not be one, for an error.
 func nameOf(data []byte) string {
 	var name types.NamespacedName
 	_ = jx.DecodeBytes(data).ObjBytes(func(d *jx.Decoder, field []byte) error {

@@ -50,7 +50,7 @@ type pool struct {
 	claims map[types.NamespacedName]*resourcev1.ResourceClaim
 }
 
-// home is the name of the one node that has the devices of the pool, "" when others may have some.
+// home returns the name of the one node that has the devices of the pool, "" when others may have some.
 func (p *pool) home() string {
 	home := ""
 	for _, slice := range p.slices {

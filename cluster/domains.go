@@ -29,7 +29,7 @@ type Domains struct {
 
 const noDomain = -1
 
-// Of is the number of the domain of the node under an index, -1 when there is no
+// Of returns the number of the domain of the node under an index, -1 when there is no
 // such node or it lacks the label. An empty value of the label is a domain like
 // every other.
 func (d *Domains) Of(index int32) int32 {
@@ -52,7 +52,7 @@ func (d *Domains) Members(id int32) iter.Seq[int32] {
 	return slices.Values(d.members[d.first[id]:d.first[id+1]])
 }
 
-// Size is the number of nodes of a domain.
+// Size returns the number of nodes of a domain.
 func (d *Domains) Size(id int32) int {
 	if id < 0 || int(id) >= d.end {
 		return 0

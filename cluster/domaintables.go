@@ -14,7 +14,7 @@ type domainNumbers struct {
 	given int // numbers of all keys
 }
 
-// of is the number of the domain of a node, which may be nil. The caller holds the lock.
+// of returns the number of the domain of a node, which may be nil. The caller holds the lock.
 func (n *domainNumbers) of(node *Node, key string) int32 {
 	if node == nil {
 		return noDomain

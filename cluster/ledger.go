@@ -73,7 +73,7 @@ func (l *ledger) put(pod *Pod, name string, foreseen bool) {
 	}
 }
 
-// assigned is the pod as it counts on a node from now on, or from when it came to count
+// assigned returns the pod as it counts on a node from now on, or from when it came to count
 // there.
 func (p *Pod) assigned(before place, node string, now time.Time) *Pod {
 	next := *p
@@ -138,7 +138,7 @@ func (l *ledger) adopt(node string) map[types.UID]*Pod {
 	return pods
 }
 
-// podChanges are the aspects of a node that change when one state of a pod on
+// podChanges returns the aspects of a node that change when one state of a pod on
 // it gives way to the next.
 func podChanges(from, to *Pod) Aspect {
 	var changed Aspect

@@ -56,7 +56,7 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 	return l.loaded, nil
 }
 
-// podGroups are the kinds of PodGroups, which are kept.
+// podGroups returns the kinds of PodGroups, which are kept.
 func podGroups(c *Cluster) (kinds []CustomKind) {
 	for _, resource := range v1alpha1.Resources() {
 		kept := keepCustom(c, resource)

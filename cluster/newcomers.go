@@ -57,7 +57,7 @@ func forget(from *map[types.UID]newcomer, uid types.UID) {
 	}
 }
 
-// Came is how many pods have come to wait so far. See [Cluster.Untried].
+// Came returns how many pods have come to wait so far. See [Cluster.Untried].
 func (c *Cluster) Came() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

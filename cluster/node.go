@@ -55,7 +55,7 @@ type Node struct {
 	Expected []*Pod
 }
 
-// newNode is a node without pods.
+// newNode returns a node without pods.
 func newNode(object *corev1.Node, index int32) *Node {
 	return &Node{Node: object, Index: index, Allocatable: ResourcesOf(object.Status.Allocatable)}
 }
@@ -166,7 +166,7 @@ func (n *Node) subtract(pod *Pod) {
 	n.NonZeroMemory -= pod.NonZeroMemory
 }
 
-// podAspects are the aspects of a node that a pod coming or going changes.
+// podAspects returns the aspects of a node that a pod coming or going changes.
 func podAspects(pod *Pod) Aspect {
 	aspects := AspectRequested | AspectPods
 	if len(pod.HostPorts) > 0 {

@@ -8,7 +8,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Nominated are the waiting or gated pods that somebody has nominated to a node (status.nominatedNodeName),
+// Nominated returns the waiting or gated pods that somebody has nominated to a node (status.nominatedNodeName),
 // except pods that count on a node already: the most important first. It is nil when there are none.
 //
 // kube-scheduler takes the room of such a pod as taken when it tries pods of lower or equal

@@ -71,14 +71,14 @@ func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
 	return at.pod, at.node
 }
 
-// Pending are all pods without a node, gated pods included, by name.
+// Pending returns all pods without a node, gated pods included, by name.
 func (c *Cluster) Pending() []*Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Values(c.waiting.pending), byName)
 }
 
-// Orphans are all pods that the watch shows on a node which is not known, as one that is gone, by
+// Orphans returns all pods that the watch shows on a node which is not known, as one that is gone, by
 // name.
 func (c *Cluster) Orphans() (orphans []*Pod) {
 	c.mu.Lock()

@@ -97,7 +97,7 @@ func (p *Pod) Ready() bool {
 // restart, such as nominations.
 const FieldManager = "muster"
 
-// NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
+// NominatedBy returns the field manager that wrote the nominated node in the pod's status, ""
 // when there is none.
 func (p *Pod) NominatedBy() string {
 	if len(p.ManagedFields) == 0 {
@@ -182,7 +182,7 @@ func defaultRequests() corev1.ResourceList {
 	}
 }
 
-// missingRequests are the defaults for containers that ask for nothing. With
+// missingRequests returns the defaults for containers that ask for nothing. With
 // pod-level resources the default stands in only for what the whole pod does
 // not name (getNonMissingContainerRequests in pkg/scheduler/framework/types.go).
 func missingRequests(object *corev1.Pod, requests corev1.ResourceList) corev1.ResourceList {

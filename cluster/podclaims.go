@@ -83,7 +83,7 @@ func (c *claims) resolve(pod *Pod) {
 // mostForeseen is how many claims a pod may name that no API server has seen, as one that is posted.
 const mostForeseen = 100
 
-// missing is the problem of a pod without one of its claims.
+// missing returns the problem of a pod without one of its claims.
 func (c *claims) missing() ClaimProblem {
 	if !c.seen {
 		return ""
@@ -215,7 +215,7 @@ type owner struct {
 	uid       types.UID
 }
 
-// extendedFor is the pod for whose extended resources kube-scheduler made a claim.
+// extendedFor returns the pod for whose extended resources kube-scheduler made a claim.
 func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
 	controller := metav1.GetControllerOfNoCopy(claim)
 	if controller == nil || controller.Kind != "Pod" || claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" {

@@ -21,7 +21,7 @@ func (c *Cluster) Reserve(pod *Pod, node string) {
 	c.ledger.put(&placeholder, node, decided)
 }
 
-// Foreseen is a pod that the API server has not got, with the ResourceClaims that would be made for it.
+// Foreseen returns a pod that the API server has not got, with the ResourceClaims that would be made for it.
 func (c *Cluster) Foreseen(pod *Pod) *Pod {
 	if len(pod.Spec.ResourceClaims) == 0 {
 		return pod
@@ -56,7 +56,7 @@ func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on Basis) error {
 	return nil
 }
 
-// PlaceOf is the node on which a pod counts, "" when it is on none.
+// PlaceOf returns the node on which a pod counts, "" when it is on none.
 func (c *Cluster) PlaceOf(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

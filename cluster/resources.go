@@ -37,7 +37,7 @@ type Scalar struct {
 // text is kept once, for as long as somebody has it.
 type ScalarName = unique.Handle[corev1.ResourceName]
 
-// Scalar is the amount of a scalar resource, 0 when there is none of it.
+// Scalar returns the amount of a scalar resource, 0 when there is none of it.
 func (r *Resources) Scalar(name ScalarName) int64 {
 	for i := range r.Scalars { // there are few
 		if r.Scalars[i].Name == name {
@@ -78,7 +78,7 @@ func (r Resources) plus(other *Resources, sign int64) Resources {
 	return r
 }
 
-// plusScalars is a + sign·b, in memory of its own.
+// plusScalars returns a + sign·b, in memory of its own.
 func plusScalars(a, b []Scalar, sign int64) []Scalar {
 	sum := make([]Scalar, 0, max(len(a), len(b)))
 	add := func(name ScalarName, amount int64) {
@@ -138,7 +138,7 @@ func (r *Resources) set(name corev1.ResourceName, of *resource.Quantity) {
 	}
 }
 
-// value is the amount of a quantity, as far as 64 bits hold it.
+// value returns the amount of a quantity, as far as 64 bits hold it.
 func value(of *resource.Quantity) int64 {
 	if of.CmpInt64(math.MaxInt64) > 0 {
 		return math.MaxInt64

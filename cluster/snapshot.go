@@ -29,16 +29,16 @@ type Snapshot struct {
 	journal journal
 }
 
-// NodeCount is the number of nodes.
+// NodeCount returns the number of nodes.
 func (s *Snapshot) NodeCount() int { return s.NodeNames.Len() }
 
 // IndexEnd is one more than the greatest index that was ever in use.
 func (s *Snapshot) IndexEnd() int { return s.nodes.end }
 
-// Node is the node under an index, nil when there is none.
+// Node returns the node under an index, nil when there is none.
 func (s *Snapshot) Node(index int32) *Node { return s.nodes.at(index) }
 
-// NodeByName is the node of a name, nil when there is none.
+// NodeByName returns the node of a name, nil when there is none.
 func (s *Snapshot) NodeByName(name string) *Node {
 	if i, ok := s.NodeNames.index[name]; ok {
 		return s.nodes.at(i)
@@ -59,7 +59,7 @@ func (s *Snapshot) Nodes() iter.Seq[*Node] {
 	}
 }
 
-// Having are the indexes of the nodes that have a trait, in their order. It costs little where these are few.
+// Having returns the indexes of the nodes that have a trait, in their order. It costs little where these are few.
 func (s *Snapshot) Having(trait Trait) []int32 {
 	var having []int32
 	for i, chunk := range s.nodes.chunks {

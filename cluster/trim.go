@@ -170,7 +170,7 @@ func trimToSelector(object any) {
 	}
 }
 
-// mortal is the identity of an object, and whether it is being deleted.
+// mortal returns the identity of an object, and whether it is being deleted.
 func mortal(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := identity(m)
 	kept.DeletionTimestamp = m.DeletionTimestamp

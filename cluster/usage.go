@@ -29,7 +29,7 @@ type Usage struct {
 	Pods map[types.NamespacedName]PodUsage
 }
 
-// Age is how old the figures were when they were last looked at.
+// Age returns how old the figures were when they were last looked at.
 func (u *Usage) Age() time.Duration { return u.Seen.Sub(u.Updated) }
 
 // Pressure is the share of time in which processes of a node wait for a resource, in percent, 0 where it is not

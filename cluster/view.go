@@ -111,7 +111,7 @@ func (v *view) surprise(node *Node, aspects Aspect) {
 	v.unforeseen = v.generation
 }
 
-// node is the present state of a node, nil when it is not known.
+// node returns the present state of a node, nil when it is not known.
 func (v *view) node(name string) *Node {
 	if i, ok := v.index[name]; ok {
 		return v.nodes.at(i)

@@ -35,7 +35,7 @@ const (
 	catchUpRelist = time.Second
 )
 
-// ClientConfig is a copy of a client configuration for the Client of a Watcher:
+// ClientConfig returns a copy of a client configuration for the Client of a Watcher:
 // it speaks protobuf with the core API, where JSON would cost several times the
 // time and memory. The other clients of a Watcher can be made from either.
 func ClientConfig(config *rest.Config) *rest.Config {

@@ -28,7 +28,7 @@ func (b *budget) renew() {
 	}
 }
 
-// deadline is when the searches of the present event have to end.
+// deadline returns when the searches of the present event have to end.
 func (b *budget) deadline() time.Time {
 	if b.until.IsZero() {
 		b.until = b.clock.Now().Add(b.time)

@@ -105,7 +105,7 @@ func (m *Manager) unknown() (all []told) {
 	return all
 }
 
-// reporter is the scheduler name under which there are events, "" when no profile has it:
+// reporter returns the scheduler name under which there are events, "" when no profile has it:
 // muster does not speak for other schedulers.
 func (m *machine) reporter(schedulerName string) string {
 	if m.view.Profile(schedulerName) == nil {

@@ -33,7 +33,7 @@ type search struct {
 
 func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// podsOf are the pods of all parts, in their order.
+// podsOf returns the pods of all parts, in their order.
 func podsOf(parts []core.Wanted) []*cluster.Pod {
 	if len(parts) == 1 {
 		return parts[0].Pods

@@ -13,7 +13,7 @@ type unsettled struct {
 	settled int // how many stay
 }
 
-// missing is how many more places there must be.
+// missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
 
 // settle has members stay where their room is kept: on the nodes to which muster has nominated them while they

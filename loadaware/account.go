@@ -257,7 +257,7 @@ func (t *totals) add(e *entry) {
 	}
 }
 
-// sum is how much of a node is used, starting from a base.
+// sum returns how much of a node is used, starting from a base.
 func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 	s := sum{base: from, used: make(vector, len(l.resources.names))}
 	kind := sumDelta
@@ -290,7 +290,7 @@ func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 	return s
 }
 
-// find is the statistic of a node, over that time or the longest one; nil when there is none.
+// find returns the statistic of a node, over that time or the longest one; nil when there is none.
 // One of nothing is none.
 func find(usage *cluster.Usage, s statistic) *cluster.Aggregate {
 	var found *cluster.Aggregate

@@ -129,7 +129,7 @@ func (e *estimator) seconds(pod *cluster.Pod, key string, otherwise int64) int64
 	return otherwise
 }
 
-// deadline is until when the estimate of a pod on a node goes before what is measured,
+// deadline returns until when the estimate of a pod on a node goes before what is measured,
 // zero when it does not.
 func (e *estimator) deadline(pod *cluster.Pod, scheduled time.Time) time.Time {
 	if after := e.seconds(pod, AnnotationSecondsAfterInitialized, e.afterInitialized); after > 0 {
@@ -148,7 +148,7 @@ func inSeconds(seconds int64) time.Duration {
 	return time.Duration(min(seconds, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
-// scheduled is when a pod on a node was scheduled. It says false for a pod that is only
+// scheduled returns when a pod on a node was scheduled. It says false for a pod that is only
 // supposed to be there: it is not scheduled yet.
 func scheduled(pod *cluster.Pod) (time.Time, bool) {
 	if since, is := pod.True(corev1.PodScheduled); is {

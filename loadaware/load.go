@@ -68,7 +68,7 @@ func (a *account) bounds(who audience, e expiry) bounds {
 	return b
 }
 
-// ceiling is the least amount of a resource that is too much, 0 when none is.
+// ceiling returns the least amount of a resource that is too much, 0 when none is.
 func (a *account) ceiling(who audience, i int) int64 {
 	return percentUp(a.filter[who].thresholds[i], a.allocatable[i])
 }
@@ -81,7 +81,7 @@ func (a *account) free(who audience) vector {
 	return free
 }
 
-// at is the amount of a resource, as pods see it whose namespace has no pods on the node.
+// at returns the amount of a resource, as pods see it whose namespace has no pods on the node.
 func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
 
 // ownAt returns what pods of a namespace see besides.
@@ -92,7 +92,7 @@ func (s *sum) ownAt(namespace string, i int) int64 {
 	return 0
 }
 
-// whole is the amount of a resource with all that is estimated of any pod.
+// whole returns the amount of a resource with all that is estimated of any pod.
 func (s *sum) whole(i int) int64 {
 	amount := s.at(i)
 	for _, own := range s.own {
@@ -139,7 +139,7 @@ func (l *LoadAware) renew(slot *atomic.Pointer[load], before *load, node *cluste
 	return now
 }
 
-// slot is where the load of the node of that index is kept.
+// slot returns where the load of the node of that index is kept.
 func (s *loads) slot(index int32) *atomic.Pointer[load] {
 	if known := s.known.Load(); known != nil && int(index) < len(*known) {
 		return &(*known)[index]

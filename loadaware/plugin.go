@@ -47,7 +47,7 @@ func Runs(profile *config.Profile) bool {
 		slices.ContainsFunc(profile.ScorePlugins(), func(s config.ScorePlugin) bool { return s.Name == config.LoadAware })
 }
 
-// Expirations are the ages at which figures expire for one of the profiles, the lowest first, each once. A
+// Expirations returns the ages at which figures expire for one of the profiles, the lowest first, each once. A
 // node's Usage must be set again when its age comes to one of them.
 func Expirations(profiles []config.Profile) []time.Duration {
 	var ages []time.Duration
@@ -60,7 +60,7 @@ func Expirations(profiles []config.Profile) []time.Duration {
 	return slices.Compact(ages)
 }
 
-// Durations are the times that profiles want statistics over, each once. Sources that keep statistics themselves
+// Durations returns the times that profiles want statistics over, each once. Sources that keep statistics themselves
 // must have them.
 func Durations(profiles []config.Profile) []time.Duration {
 	var over []time.Duration
@@ -117,7 +117,7 @@ func (l *LoadAware) Plugin() predicates.Plugin {
 	}
 }
 
-// Of is the one of a profile, nil when that does not run it.
+// Of returns the plugin of a profile, nil when the profile does not run it.
 func Of(profile *predicates.Profile) *LoadAware {
 	plugin, runs := profile.Plugin(config.LoadAware)
 	if !runs {
@@ -229,7 +229,7 @@ func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	return adds, audienceOf(class)
 }
 
-// against is the place of the reason against what a pod of a namespace adds, -1 when there is none.
+// against returns the place of the reason against what a pod of a namespace adds, -1 when there is none.
 func (b *bounds) against(namespace string, adds vector) int {
 	if b.expired {
 		return reasonExpired
@@ -250,7 +250,7 @@ func (b *bounds) exceeded(namespace string, adds vector, i int) bool {
 	return adds[i] >= b.room[i]
 }
 
-// reason is the place of the reason that too much of a resource is used.
+// reason returns the place of the reason that too much of a resource is used.
 func (b *bounds) reason(i int) int {
 	if b.aggregated {
 		i += len(b.room)

@@ -52,7 +52,7 @@ func classNamed(name string) priorityClass {
 	return noClass
 }
 
-// classOf is the class that the pod's label names, or that its priority is in, or that goes
+// classOf returns the class that the pod's label names, or that its priority is in, or that goes
 // with its quality of service. It is never noClass.
 func classOf(pod *cluster.Pod) priorityClass {
 	if class := classNamed(pod.Labels[LabelPriorityClass]); class != noClass {
@@ -76,7 +76,7 @@ func classOf(pod *cluster.Pod) priorityClass {
 	return prod
 }
 
-// PriorityClass is the name of a pod's priority class, as in "koord-prod".
+// PriorityClass returns the name of a pod's priority class, as in "koord-prod".
 func PriorityClass(pod *cluster.Pod) string { return classOf(pod).String() }
 
 // isBestEffort reads the quality of service off the status, where the API server writes it

@@ -120,7 +120,7 @@ func (r *resources) read(v vector, amounts *cluster.Resources) {
 
 func clamped(amount int64) int64 { return min(max(amount, 0), most) }
 
-// plus is the sum of two amounts.
+// plus returns the sum of two amounts.
 func plus(a, b int64) int64 {
 	if a > most-b {
 		return most

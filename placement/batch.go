@@ -95,7 +95,7 @@ func (b *batch) stands(index int32) bool {
 	return !b.avoid[index] && !slices.Contains(b.shut, index) && b.trial.Stands(index)
 }
 
-// bestBut is the best node of all but some.
+// bestBut returns the best node of all but some.
 func (b *batch) bestBut(some []int32) int32 {
 	refile := func(shut []int32) {
 		b.shut = shut
@@ -123,7 +123,7 @@ func (b *batch) contend(index int32, at filing) {
 	})
 }
 
-// group is the place of the one of a key.
+// group returns the place of the group with a key.
 func (b *batch) group(key uint64) int32 {
 	place, known := b.byKey[key]
 	if !known {
@@ -133,7 +133,7 @@ func (b *batch) group(key uint64) int32 {
 	return place
 }
 
-// best is the node with the highest total, -1 when the pods fit nowhere.
+// best returns the node with the highest total, -1 when the pods fit nowhere.
 func (b *batch) best() int32 {
 	b.leaders, b.nodes, b.sizes, b.totals = b.leaders[:0], b.nodes[:0], b.sizes[:0], b.totals[:0]
 	for place, g := range b.groups {

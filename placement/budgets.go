@@ -28,7 +28,7 @@ func NewBudgets(snap *cluster.Snapshot) *Budgets {
 	return b
 }
 
-// Of are the budgets against which an eviction of the pod would be counted. One that is
+// Of returns the budgets against which an eviction of the pod would be counted. One that is
 // under way already is not (filterPodsWithPDBViolation in
 // pkg/scheduler/framework/plugins/defaultpreemption).
 func (b *Budgets) Of(pod *cluster.Pod) (budgets []*policyv1.PodDisruptionBudget) {

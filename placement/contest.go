@@ -88,7 +88,7 @@ func isSimple(pod *cluster.Pod) bool {
 	return true
 }
 
-// free is how many more times a node has what a pod asks for.
+// free returns how many more times a node has what a pod asks for.
 func free(node *cluster.Node, request *cluster.Resources) int {
 	times := node.Allocatable.Pods - int64(len(node.Pods))
 	each := func(allocatable, requested, asked int64) {
@@ -106,7 +106,7 @@ func free(node *cluster.Node, request *cluster.Resources) int {
 	return int(max(times, 0))
 }
 
-// units is how many pods of a request another one could keep off a node.
+// units returns how many pods of a request another one could keep off a node.
 func units(rival, request *cluster.Resources) int {
 	most := int64(1) // it takes the place of one pod
 	each := func(takes, asked int64) {

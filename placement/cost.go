@@ -43,7 +43,7 @@ func (v *evictee) count(evictions int) (broken []*Limit) {
 	return broken
 }
 
-// on are the pods of a node that may be evicted, the most important first.
+// on returns the pods of a node that may be evicted, the most important first.
 func (e *Evictions) on(index int32) []*evictee {
 	if all, known := e.evictees[index]; known {
 		return all
@@ -69,7 +69,7 @@ func newTerms(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, bool)) t
 	return terms{may, NewBudgets(snap), map[*policyv1.PodDisruptionBudget]*Limit{}}
 }
 
-// evictees are the pods of a node that may be evicted, the most important first.
+// evictees returns the pods of a node that may be evicted, the most important first.
 func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 	for _, pod := range node.Pods {
 		if eviction, may := t.may(pod); may {
@@ -81,7 +81,7 @@ func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 	return all
 }
 
-// disruptions are the limits that disruption budgets set to the eviction of a pod.
+// disruptions returns the limits that disruption budgets set to the eviction of a pod.
 func (t *terms) disruptions(pod *cluster.Pod) (limits []*Limit) {
 	for _, budget := range t.budgets.Of(pod) {
 		if t.limits[budget] == nil {

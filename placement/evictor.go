@@ -32,7 +32,7 @@ func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 	return k
 }
 
-// cheapest is the node with the best offer, and the pods that have to go from there; -1 when there is
+// cheapest returns the node with the best offer, and the pods that have to go from there; -1 when there is
 // none.
 //
 // A change of one node may turn offers of others, if predicates span nodes. So the best offer is looked at
@@ -74,7 +74,7 @@ func (k *evictor) makeAll(e *Evictions, deadline time.Time) {
 	}
 }
 
-// best is the node with the cheapest offer, -1 when there is none.
+// best returns the node with the cheapest offer, -1 when there is none.
 func (k *evictor) best() int32 {
 	best := -1
 	for i := range k.offers {
@@ -85,7 +85,7 @@ func (k *evictor) best() int32 {
 	return int32(best)
 }
 
-// offer is the cheapest set of evictions on a node that makes room there.
+// offer returns the cheapest set of evictions on a node that makes room there.
 func (k *evictor) offer(e *Evictions, index int32) offer {
 	var all []*evictee
 	for _, v := range e.on(index) {

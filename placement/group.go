@@ -39,7 +39,7 @@ func (c *contender) winsTie(other *contender, salt uint64) bool {
 	return mine < theirs || mine == theirs && c.index < other.index
 }
 
-// ticket is a number that a node drew.
+// ticket returns a number that a node drew.
 func ticket(index int32, salt uint64) uint64 {
 	drawn := (salt ^ uint64(index)) * 0x9e3779b97f4a7c15 //nolint:gosec // indexes are not negative
 	return (drawn ^ drawn>>32) * 0xd6e8feb86659fd93

@@ -27,7 +27,7 @@ func Leaves(pod *cluster.Pod, now time.Time) bool {
 	return left <= MostGrace+overdue && left >= -overdue
 }
 
-// LeavesIn is how long a pod may take to go that is deleted now, or is being deleted: [MostGrace] at most.
+// LeavesIn returns how long a pod may take to go that is deleted now, or is being deleted: [MostGrace] at most.
 func LeavesIn(pod *cluster.Pod, now time.Time) time.Duration {
 	if pod.DeletionTimestamp != nil {
 		return min(max(pod.DeletionTimestamp.Sub(now), 0), MostGrace)
@@ -38,7 +38,7 @@ func LeavesIn(pod *cluster.Pod, now time.Time) time.Duration {
 // mostSeconds is beyond all that anybody waits for, and no sum of such times wraps.
 const mostSeconds = int64(365 * 24 * time.Hour / time.Second)
 
-// Grace is how long a pod may take to end by its own word: a year stands for anything longer.
+// Grace returns how long a pod may take to end by its own word: a year stands for anything longer.
 func Grace(spec *corev1.PodSpec) time.Duration {
 	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
 	if own := spec.TerminationGracePeriodSeconds; own != nil {

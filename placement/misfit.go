@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Misfit is how badly a pod that asks for extended resources fits a node, by what would be
+// Misfit returns how badly a pod that asks for extended resources fits a node, by what would be
 // left there with the pod on it, in shares of what the node offers: how much of these
 // resources beyond what is left of both CPU and memory, less the mean of what is left of
 // these two. Of nodes that are equally good the one with the least is taken. It is 0 for
@@ -32,7 +32,7 @@ func Misfit(pod *cluster.Pod, node *cluster.Node) float64 {
 	return misfit
 }
 
-// left is the share of an offer that is left, 0 when nothing is.
+// left returns the share of an offer that is left, 0 when nothing is.
 func left(offered, requested, asked int64) float64 {
 	free := quantity.Difference(offered-requested, asked)
 	if free <= 0 {

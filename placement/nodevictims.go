@@ -15,7 +15,7 @@ func NewNodeEvictions(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, 
 	return &NodeEvictions{newTerms(snap, may)}
 }
 
-// Victims are the pods of a node that have to go so that one more fits, the most important first; none when it does not
+// Victims returns the pods of a node that have to go so that one more fits, the most important first; none when it does not
 // fit even without all that may go, and when nobody has to. fits says whether it fits the node in another state.
 func (n *NodeEvictions) Victims(fits func(*cluster.Node) bool, node *cluster.Node) (victims []Victim) {
 	chosen := choose(fits, node, n.terms.evictees(node))

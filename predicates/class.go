@@ -55,7 +55,7 @@ func (c classes) of(pod *cluster.Pod) Class {
 	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + claimsForm(pod) + form(pod, c.plugins))}
 }
 
-// controller is the UID of the controller of its pods, "" when the profile has pods share
+// controller returns the UID of the controller of its pods, "" when the profile has pods share
 // across controllers.
 func (c Class) controller() string {
 	controller, _, _ := strings.Cut(c.form.Value(), "\x00")
@@ -71,7 +71,7 @@ func form(pod *cluster.Pod, others []Plugin) string {
 	return form
 }
 
-// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
+// AloneAs returns a class, for the time of a comparison, of pods that are judged for themselves:
 // those are of one that no plugin of the profile can tell apart.
 func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
@@ -102,7 +102,7 @@ func (c classes) spreadWith(pod *corev1.Pod) string {
 	return controller.kind + "/" + controller.name
 }
 
-// canonical is all that the predicates and scores of this package read of a pod, in a form that is
+// canonical returns all that the predicates and scores of this package read of a pod, in a form that is
 // equal for equal pods: protobuf, which writes maps in the order of their keys. A
 // test fails when PodSpec gains a field that is neither here nor known not to
 // matter.

@@ -130,7 +130,7 @@ func (s *VerdictStore) Classes() []ClassInfo {
 	return infos
 }
 
-// remembered are all entries, the most recently used first.
+// remembered returns all entries, the most recently used first.
 func (s *VerdictStore) remembered() []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	return info
 }
 
-// HashOf is the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
+// HashOf returns the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
 // for itself. That of a pod that has a node is the one that it had before.
 func (s *VerdictStore) HashOf(pod *cluster.Pod) string {
 	class := s.ClassOf(unplaced(pod))

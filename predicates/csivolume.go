@@ -34,7 +34,7 @@ func isReplaced(volume *corev1.Volume) bool {
 		volume.Cinder != nil || volume.PortworxVolume != nil
 }
 
-// inlineCSIVolume is a volume that stands in the spec of a pod itself. It is an error if
+// inlineCSIVolume returns a volume that stands in the spec of a pod itself. It is an error if
 // the driver that has replaced its in-tree plugin could not attach it.
 func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
 	if !isReplaced(volume) {
@@ -47,7 +47,7 @@ func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
 	return csiVolume{driver: translated.Spec.CSI.Driver, handle: translated.Spec.CSI.VolumeHandle}, nil
 }
 
-// persistentCSIVolume is the volume that an object describes.
+// persistentCSIVolume returns the volume that an object describes.
 func persistentCSIVolume(object *corev1.PersistentVolume) csiVolume {
 	source := object.Spec.CSI
 	if source == nil {
@@ -59,7 +59,7 @@ func persistentCSIVolume(object *corev1.PersistentVolume) csiVolume {
 	return csiVolume{driver: source.Driver, handle: source.VolumeHandle}
 }
 
-// translatedSource is how the successor of an in-tree plugin names a volume, nil when it
+// translatedSource returns how the successor of an in-tree plugin names a volume, nil when it
 // has none or could not attach it.
 func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolumeSource {
 	translator := csitranslation.New()
@@ -77,7 +77,7 @@ func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolu
 	return translated.Spec.CSI
 }
 
-// successor is the CSI driver that has replaced an in-tree plugin, "" when there is none that counts:
+// successor returns the CSI driver that has replaced an in-tree plugin, "" when there is none that counts:
 // kube-scheduler leaves out the drivers of Azure File and vSphere (isCSIMigrationOn in
 // pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
 func successor(plugin string) string {
@@ -102,7 +102,7 @@ func isInTreeClass(name string, objects *cluster.Objects) bool {
 	return known && csitranslation.New().IsMigratableIntreePluginByName(class.Provisioner)
 }
 
-// classDriver is the driver of the volumes of a storage class, "" when that is not known
+// classDriver returns the driver of the volumes of a storage class, "" when that is not known
 // or none that counts.
 func classDriver(name string, objects *cluster.Objects) string {
 	class, known := objects.StorageClasses.Get(name)

@@ -57,7 +57,7 @@ func (s *domainSum[Share]) add(domain, amount int32, changed func(domain, before
 // settle ends an update: the sums are of the domains that were followed to.
 func (s *domainSum[Share]) settle() { s.was = s.now }
 
-// at is the domain of a node, -1 when it has none, and the sum there.
+// at returns the domain of a node, -1 when it has none, and the sum there.
 func (s *domainSum[Share]) at(index int32) (domain, sum int32) {
 	domain = s.now.Of(index)
 	if domain < 0 {

@@ -173,7 +173,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// verdict is the first verdict against the node of an index in a snapshot, the one that the entry was brought to;
+// verdict returns the first verdict against the node of an index in a snapshot, the one that the entry was brought to;
 // UnknownNode when there is none.
 func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	if verdict := e.first[index]; verdict != unjudged {
@@ -187,7 +187,7 @@ func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	return e.first[index]
 }
 
-// total is the weighted sum of the scores that rate a node for itself; it judges the node as verdict does.
+// total returns the weighted sum of the scores that rate a node for itself; it judges the node as verdict does.
 func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
 	e.verdict(index, snap)
 	return e.totals[index]

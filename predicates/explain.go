@@ -59,7 +59,7 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 	return explanations
 }
 
-// unplaced is a pod as it was before it had a node.
+// unplaced returns a pod as it was before it had a node.
 func unplaced(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
@@ -80,7 +80,7 @@ type Dependency struct {
 	Aspects cluster.Aspect
 }
 
-// Dependencies are the rows of the profile's invalidation matrix.
+// Dependencies returns the rows of the profile's invalidation matrix.
 func (p *Profile) Dependencies() []Dependency {
 	var rows []Dependency
 	for _, predicate := range p.predicates {

@@ -38,11 +38,11 @@ func (t *Trial) kinds() int {
 	return kinds
 }
 
-// ofDomain is the part of a group that stands for a failure domain with several nodes:
+// ofDomain returns the part of a group that stands for a failure domain with several nodes:
 // whatever becomes of the domain, it becomes of all of them.
 func ofDomain(domain int32) uint64 { return uint64(uint32(domain)) } //nolint:gosec // -1 is one as well
 
-// ofAmount is the part of a group that stands for what one node has for itself.
+// ofAmount returns the part of a group that stands for what one node has for itself.
 func ofAmount(amount int32) uint64 { return 1<<32 | uint64(uint32(amount)) } //nolint:gosec // negative ones as well
 
 // ofTruth is the same for what it has or has not.

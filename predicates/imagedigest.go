@@ -64,7 +64,7 @@ func (d *imageDigest) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
 func (d *imageDigest) minds(*cluster.Pod) bool { return false }
 
-// held is the number of what a node holds.
+// held returns the number of a node's holding.
 func (d *imageDigest) held(node *cluster.Node) uint16 {
 	var bytes []int64
 	for i := range node.Status.Images {

@@ -60,7 +60,7 @@ func wantedImages(pod *cluster.Pod) []wantedImage {
 	return images
 }
 
-// tagged is the name of an image with its tag, which may be left out where it is
+// tagged returns the name of an image with its tag, which may be left out where it is
 // "latest".
 func tagged(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {

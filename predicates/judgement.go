@@ -69,7 +69,7 @@ type sparse interface {
 	begins(snap *cluster.Snapshot) (few []int32, ok bool)
 }
 
-// beginning are the nodes that a new digest has to be told of, out of all.
+// beginning returns the nodes that a new digest has to be told of, out of all.
 func beginning(d Digest, snap *cluster.Snapshot, all func() []int32) []int32 {
 	if s, is := d.(sparse); is {
 		if few, ok := s.begins(snap); ok {
@@ -93,7 +93,7 @@ func indexes(snap *cluster.Snapshot) []int32 {
 	return all
 }
 
-// Verdict is the first verdict against the node, in the order of the profile's
+// Verdict returns the first verdict against the node, in the order of the profile's
 // plugins, or Fits.
 func (j *Judgement) Verdict(node *cluster.Node) Verdict {
 	for _, check := range j.checks {
@@ -107,7 +107,7 @@ func (j *Judgement) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-// Against are the first verdicts of all predicates against the node, in the order of the profile's plugins.
+// Against returns the first verdicts of all predicates against the node, in the order of the profile's plugins.
 func (j *Judgement) Against(node *cluster.Node) []Objection {
 	var against []Objection
 	for i, check := range j.checks {
@@ -121,7 +121,7 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 	return against
 }
 
-// Reasons are all reasons of all predicates against the node, in the order of the profile's plugins.
+// Reasons returns all reasons of all predicates against the node, in the order of the profile's plugins.
 func (j *Judgement) Reasons(node *cluster.Node) []Objection {
 	var against []Objection
 	for i, check := range j.checks {
@@ -132,7 +132,7 @@ func (j *Judgement) Reasons(node *cluster.Node) []Objection {
 	return against
 }
 
-// reasonsOf are all reasons of a check, which may be nil, against a node, each once.
+// reasonsOf returns all reasons of a check, which may be nil, against a node, each once.
 func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
 	if check == nil {
 		return nil
@@ -163,7 +163,7 @@ func (j *Judgement) Basis(node *cluster.Node, generation uint64) cluster.Basis {
 	return basis
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.pod) }
 
 // Suppose makes it judge as if a node were in another state, until it is told of that
@@ -207,7 +207,7 @@ func (j *Judgement) Rank(nodes []int32, totals []int64) {
 	j.compare(nodes, nil, totals, make([]int64, len(nodes)))
 }
 
-// alone is the weighted sum of those scores that rate a node for itself. Weights are at
+// alone returns the weighted sum of the scores that rate a node for itself. Weights are at
 // most 100, so it fits many times over.
 func (j *Judgement) alone(node *cluster.Node) int32 {
 	var total int64

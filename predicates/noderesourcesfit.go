@@ -103,7 +103,7 @@ func room(asked, taken, offered int64, short Verdict) Verdict {
 	}
 }
 
-// scalars are the scalar requests that count.
+// scalars returns the scalar requests that count.
 func (p nodeResourcesFit) scalars(asked *cluster.Resources, objects *cluster.Objects) []scalarRequest {
 	var counting []scalarRequest
 	for i, scalar := range asked.Scalars {

@@ -166,7 +166,7 @@ func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
 	})
 }
 
-// demanded are the drivers whose CSIDrivers want pods kept off nodes that lack them.
+// demanded returns the drivers whose CSIDrivers want pods kept off nodes that lack them.
 func demanded(drivers []string, objects *cluster.Objects) []string {
 	var all []string
 	for _, driver := range drivers {
@@ -186,7 +186,7 @@ func hasDriver(node *storagev1.CSINode, driver string) bool {
 	return slices.ContainsFunc(node.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }
 
-// volumeLimit is how many volumes a driver can attach to a node, false when it does not
+// volumeLimit returns how many volumes a driver can attach to a node, false when it does not
 // say or is not there.
 func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited bool) {
 	for i := range node.Spec.Drivers {
@@ -220,7 +220,7 @@ func (c *volumeLimitsCheck) exceeds(limit int, driver string, node *cluster.Node
 	return count+len(c.counted) > limit
 }
 
-// mostAttached is how many volumes the pods on a node use at most.
+// mostAttached returns how many volumes the pods on a node use at most.
 func mostAttached(node *cluster.Node) int {
 	most := 0
 	for _, pod := range node.Pods {

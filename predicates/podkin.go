@@ -87,7 +87,7 @@ func selectingControllerOf(pod *corev1.Pod) selectingController {
 	return selectingController{}
 }
 
-// find is the object, nil when it is not there.
+// find returns the object, nil when it is not there.
 func (c selectingController) find(namespace string, objects *cluster.Objects) any {
 	name := types.NamespacedName{Namespace: namespace, Name: c.name}
 	switch c.kind {

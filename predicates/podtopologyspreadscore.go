@@ -116,7 +116,7 @@ func (c *spreadComparison) lacksKey(index int32) bool {
 	return false
 }
 
-// standsFor is how many nodes the one at a place stands for.
+// standsFor returns how many nodes the one at a place stands for.
 func standsFor(sizes []int32, at int) int {
 	if sizes == nil {
 		return 1
@@ -124,7 +124,7 @@ func standsFor(sizes []int32, at int) int {
 	return int(sizes[at])
 }
 
-// domainsAmong is how many domains there are among the nodes that are not left out.
+// domainsAmong returns how many domains there are among the nodes that are not left out.
 func (t *preferredSpread) domainsAmong(nodes, sizes []int32, ratings []int64) int {
 	t.seen = atLeast(t.seen, t.now.End()+1)
 	clear(t.seen)
@@ -188,7 +188,7 @@ func (c *spreadComparison) cost(nodes []int32, ratings []int64) (lowest, highest
 	return lowest, highest
 }
 
-// count is how many pods a node of a domain is held against.
+// count returns how many pods a node of a domain is held against.
 func (t *preferredSpread) count(index, domain int32) int32 {
 	switch {
 	case t.byNode:

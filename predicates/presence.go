@@ -107,7 +107,7 @@ func (p *presence) amongMembers(id int32) bool {
 	return false
 }
 
-// at is the domain of a node, -1 when it has none, and whether it is found there.
+// at returns the domain of a node, -1 when it has none, and whether it is found there.
 func (p *presence) at(index int32) (domain int32, present bool) {
 	domain = p.now.Of(index)
 	return domain, domain >= 0 && p.domains.has(domain)

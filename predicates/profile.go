@@ -94,7 +94,7 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	return p, nil
 }
 
-// Plugin is the one of that name that the profile was made with. It says false when there
+// Plugin returns the plugin of that name that the profile was made with. It says false when there
 // is none, or it is not turned on.
 func (p *Profile) Plugin(name string) (Plugin, bool) {
 	at := slices.IndexFunc(p.plugins, func(plugin Plugin) bool { return plugin.Name == name })

@@ -60,7 +60,7 @@ func (p *Profiles) Named(schedulerName string) (*VerdictStore, error) {
 	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
 }
 
-// Stores are the stores of all profiles, by name.
+// Stores returns the stores of all profiles, by name.
 func (p *Profiles) Stores() []*VerdictStore {
 	stores := p.inForce.Load().stores
 	var all []*VerdictStore

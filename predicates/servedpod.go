@@ -16,7 +16,7 @@ type servedPod struct {
 	labels    labels.Set
 }
 
-// services are the selectors of the services that the pod belongs to.
+// services returns the selectors of the services that the pod belongs to.
 func (p servedPod) services(objects *cluster.Objects) []labels.ValidatedSetSelector {
 	var selectors []labels.ValidatedSetSelector
 	for name, service := range objects.Services.All() {

@@ -95,7 +95,7 @@ func newSpreading(args *config.PodTopologySpreadArgs, action corev1.Unsatisfiabl
 	return spreading{action: action, defaults: parsed, system: system}, err
 }
 
-// aspects are the aspects that both the constraints of pods and the default ones read.
+// aspects returns the aspects that both the constraints of pods and the default ones read.
 func (s *spreading) aspects() cluster.Aspect {
 	aspects := cluster.AspectLabels | cluster.AspectTaints | cluster.AspectPods
 	if len(s.defaults) > 0 {
@@ -186,7 +186,7 @@ func (s *spread) forget() {
 	}
 }
 
-// matching is how many pods on a node are spread, at most mostMatching. A selector of
+// matching returns how many pods on a node are spread, at most mostMatching. A selector of
 // everything counts as one of nothing.
 func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int16 {
 	if constraint.selector.Empty() {

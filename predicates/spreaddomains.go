@@ -34,7 +34,7 @@ type spreadDomains struct {
 // number of its pods that are spread.
 type spreadShare int16
 
-// shareOf is the share of a node that counts, with up to mostMatching pods.
+// shareOf returns the share of a node that counts, with up to mostMatching pods.
 func shareOf(pods int16) spreadShare { return spreadShare(pods) + 1 }
 
 func (s spreadShare) nodes() int32 { return int32(min(s, 1)) }
@@ -118,7 +118,7 @@ func (d *spreadDomains) settle() {
 	}
 }
 
-// minimum is the number that the skew of a domain is measured against: the fewest pods of a domain, or 0 while
+// minimum returns the number that the skew of a domain is measured against: the fewest pods of a domain, or 0 while
 // there are fewer domains than minDomains.
 func (d *spreadDomains) minimum(minDomains int32) int32 {
 	if d.there < minDomains {

@@ -51,10 +51,10 @@ func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMet
 	}
 }
 
-// Snapshot is the present state of the cluster that the verdicts are about.
+// Snapshot returns the present state of the cluster that the verdicts are about.
 func (s *VerdictStore) Snapshot() *cluster.Snapshot { return s.cluster.Snapshot() }
 
-// Nominated are the pods whose room is promised to them, see [cluster.Cluster.Nominated].
+// Nominated returns the pods whose room is promised to them, see [cluster.Cluster.Nominated].
 func (s *VerdictStore) Nominated() []*cluster.Pod { return s.cluster.Nominated() }
 
 func (s *VerdictStore) scratch() *scratch {

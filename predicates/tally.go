@@ -93,7 +93,7 @@ func (t *tally) Group(index int32) uint64 {
 // size is in bytes.
 func (t *tally) size() int64 { return int64(cap(t.numbers)) * int64(unsafe.Sizeof(int32(0))) }
 
-// atLeast is a slice by node index, grown with zeroes to that length.
+// atLeast returns a slice by node index, grown with zeroes to that length.
 func atLeast[T any](byIndex []T, length int) []T {
 	if len(byIndex) >= length {
 		return byIndex

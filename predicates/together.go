@@ -91,7 +91,7 @@ func (h helpers) over(nodes []*cluster.Node, visit func(*cluster.Node)) {
 	})
 }
 
-// asked are the checks of a judgement by how they may be asked.
+// asked returns the checks of a judgement by how they may be asked.
 func (j *Judgement) asked() (together, alone []int) {
 	for i, check := range j.checks {
 		switch _, concurrent := check.(Concurrent); {
@@ -152,7 +152,7 @@ func (e *entry) judgeAll(nodes []*cluster.Node, h helpers) {
 	done = true
 }
 
-// firsts are the first verdicts on nodes, by index; unjudged for others.
+// firsts returns the first verdicts on nodes, by index; unjudged for others.
 func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict {
 	firsts, by := make([]Verdict, end), make([]uint8, end) // the check that the verdict is of
 	for i := range firsts {
@@ -210,7 +210,7 @@ func (v *View) JudgeAll(indexes []int32) {
 	clear(v.scratch.nodes) // nobody must keep them
 }
 
-// unjudgedOf is how many of the indexes there is no verdict on yet.
+// unjudgedOf returns how many of the indexes there is no verdict on yet.
 func (v *View) unjudgedOf(indexes []int32) int {
 	if v.entry == nil {
 		return len(indexes)

@@ -92,13 +92,13 @@ func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial
 	return t
 }
 
-// ClassOf is the equivalence class of a pod, none for one that is judged for itself.
+// ClassOf returns the equivalence class of a pod, none for one that is judged for itself.
 func (s *VerdictStore) ClassOf(pod *cluster.Pod) Class { return s.classes.of(pod) }
 
-// Clock is where the store has its time from.
+// Clock returns where the store has its time from.
 func (s *VerdictStore) Clock() clock.PassiveClock { return s.clock }
 
-// Snapshot is the one that the trial is about.
+// Snapshot returns the snapshot that the trial is about.
 func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 
 // Advance moves a trial without suppositions to a snapshot that is not older than its
@@ -139,7 +139,7 @@ func (t *Trial) add(d Digest, bit uint64) {
 	}
 }
 
-// Node is the supposed state of a node, or its own; nil when there is none.
+// Node returns the supposed state of a node, or its own; nil when there is none.
 func (t *Trial) Node(index int32) *cluster.Node {
 	if index >= 0 && int(index) < len(t.at) && t.at[index] > 0 {
 		return t.suppositions[t.at[index]-1].node
@@ -196,7 +196,7 @@ func (t *Trial) evaluate(node *cluster.Node) {
 	e.totals[node.Index] = e.judgement.alone(node)
 }
 
-// minding are the digests that mind a pod, by bit.
+// minding returns the digests that mind a pod, by bit.
 func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 	if minded, known := t.minded[class]; known {
 		return minded
@@ -214,7 +214,7 @@ func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 // Stands reports whether no check is against a node which looks at that node alone.
 func (t *Trial) Stands(index int32) bool { return t.entry.against[index]&^t.spanning == 0 }
 
-// Verdict is the first verdict against the node of that index, or Fits.
+// Verdict returns the first verdict against the node of that index, or Fits.
 func (t *Trial) Verdict(index int32) Verdict {
 	node, asked := t.Node(index), t.entry.against[index]|t.spanning
 	for asked != 0 {
@@ -227,12 +227,12 @@ func (t *Trial) Verdict(index int32) Verdict {
 	return Fits
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (t *Trial) Reason(verdict Verdict) string {
 	return t.entry.judgement.Reason(verdict)
 }
 
-// Alone is the weighted sum of those scores of a node that do not hang on the company.
+// Alone returns the weighted sum of the node's scores that do not depend on other nodes.
 func (t *Trial) Alone(index int32) int32 { return t.entry.totals[index] }
 
 // Compare adds to totals[i] the weighted sum of what the comparisons say of the node

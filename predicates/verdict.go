@@ -89,10 +89,10 @@ const (
 // Resolvable reports whether evicting pods from the node could turn the verdict.
 func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
 
-// Hopeless is the verdict as one that holds whatever is evicted.
+// Hopeless returns the verdict as one that holds whatever is evicted.
 func (v Verdict) Hopeless() Verdict { return v | hopeless }
 
-// Reason is the constant text of a verdict of the profile about a pod, the same as
+// Reason returns the constant text of a verdict of the profile about a pod, the same as
 // kube-scheduler's. It is "" for Fits.
 func (p *Profile) Reason(v Verdict, about *cluster.Pod) string {
 	switch code := v &^ hopeless; {

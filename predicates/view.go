@@ -100,7 +100,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	return view, result
 }
 
-// Verdict is the first verdict against the node of that index in the view's
+// Verdict returns the first verdict against the node of that index in the view's
 // snapshot, in the order of the profile, or Fits. It is UnknownNode for a negative
 // index.
 func (v *View) Verdict(index int32) Verdict {
@@ -117,7 +117,7 @@ func (v *View) Verdict(index int32) Verdict {
 	return v.judgement.Verdict(v.judgement.node(index))
 }
 
-// Node is the node of an index as it is judged.
+// Node returns the node of an index as it is judged.
 func (v *View) Node(index int32) *cluster.Node {
 	switch {
 	case v.trial != nil:
@@ -128,12 +128,12 @@ func (v *View) Node(index int32) *cluster.Node {
 	return v.Snapshot.Node(index)
 }
 
-// Basis is the basis of the verdict on the node of that index: where the pod fits, it may be assumed there.
+// Basis returns the basis of the verdict on the node of that index: where the pod fits, it may be assumed there.
 func (v *View) Basis(index int32) cluster.Basis {
 	return v.judgement.Basis(v.Snapshot.Node(index), v.Snapshot.Generation)
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (v *View) Reason(verdict Verdict) string {
 	return v.judgement.Reason(verdict)
 }

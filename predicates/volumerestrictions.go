@@ -136,7 +136,7 @@ func (c *volumeRestrictionsCheck) put(index int32, node *cluster.Node) {
 	c.uses[index] = uses
 }
 
-// usesBy is how many volumes of a pod are one of the claims.
+// usesBy returns how many volumes of a pod are one of the claims.
 func (c *volumeRestrictionsCheck) usesBy(pod *cluster.Pod) int {
 	uses := 0
 	if pod.Namespace == c.pod.Namespace {
@@ -165,7 +165,7 @@ func (c *volumeRestrictionsCheck) size() int64 {
 	)*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
 }
 
-// exclusiveClaims are the names of a pod's claims that only one pod may use at a time, or
+// exclusiveClaims returns the names of a pod's claims that only one pod may use at a time, or
 // the verdict on the pod everywhere.
 func exclusiveClaims(pod *cluster.Pod, objects *cluster.Objects) ([]string, Verdict) {
 	var exclusive []string

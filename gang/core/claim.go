@@ -26,7 +26,7 @@ func (t claiming) renew(parts []part, claims []Planned) {
 	}
 }
 
-// wanted is the node that a member is to be nominated to, "" for none.
+// wanted returns the node that a member is to be nominated to, "" for none.
 func (p *member) wanted() string {
 	if p.stage == pending {
 		return p.claim

@@ -87,7 +87,7 @@ func (g *group) belongTo(uid types.UID) {
 	g.of = uid
 }
 
-// life is the time before which no pod was created that has finished and counts: zero for a group without
+// life returns the time before which no pod was created that has finished and counts: zero for a group without
 // an object. A pod may be older than its PodGroup. It counts once a start is recorded that it was there for.
 func (g *group) life() time.Time {
 	if g.spec.From == nil {
@@ -100,10 +100,10 @@ func (g *group) life() time.Time {
 	return since
 }
 
-// unasked is why it is not known what is asked of a group, nil when it is.
+// unasked says why it is not known what is asked of a group, nil when it is.
 func (g *group) unasked() *hindrance { return hindranceOf(membership.Unasked(g.key, g.spec)) }
 
-// hindranceOf is a hindrance as kube-scheduler and people are told of it.
+// hindranceOf returns a hindrance as kube-scheduler and people are told of it.
 func hindranceOf(by *membership.Hindrance) *hindrance {
 	if by == nil {
 		return nil

@@ -178,10 +178,10 @@ func (g *group) waits(reason status.Reason, why string) {
 // counts is how many members are how far.
 type counts [stages]int
 
-// assigned is how many are bound, or let go to be.
+// assigned returns how many are bound, or let go to be.
 func (c counts) assigned() int { return c[due] + c[binding] + c[bound] }
 
-// came is how many were let through by the scheduler to their bindings, or have their room kept by it, and wait
+// came returns how many were let through by the scheduler to their bindings, or have their room kept by it, and wait
 // for the others.
 func (c counts) came() int { return c[held] + c[kept] + c[reserved] }
 
@@ -246,7 +246,7 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 // succeeded.
 func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded }
 
-// wereBound is how many pods are bound, or were and have succeeded.
+// wereBound returns how many pods are bound, or were and have succeeded.
 func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded }
 
 // begun is 1 for a group with members that are bound, or were let go: its missing members go first, as it may
@@ -277,7 +277,7 @@ func byKey(a, b *group) int {
 	)
 }
 
-// tried is the time of the last failure, or of the creation before the first.
+// tried returns the time of the last failure, or of the creation before the first.
 func (g *group) tried() time.Time {
 	if g.failed.IsZero() {
 		return g.created
@@ -285,7 +285,7 @@ func (g *group) tried() time.Time {
 	return g.failed
 }
 
-// deadline is when the present plan ends without quorum.
+// deadline returns when the present plan ends without quorum.
 func (g *group) deadline(spec *membership.Spec) time.Time {
 	if g.clearing != nil {
 		return g.clearing.until

@@ -65,7 +65,7 @@ func (e Finished) apply(t *turn) {
 	}
 }
 
-// onNode is the stage of a member that the watch shows on a node. For the quorum a member that is being deleted
+// onNode returns the stage of a member that the watch shows on a node. For the quorum a member that is being deleted
 // is gone: its replacements start as a gang, and not one by one beside members that end.
 func onNode(pod *cluster.Pod) stage {
 	if pod.DeletionTimestamp != nil {

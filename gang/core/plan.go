@@ -45,7 +45,7 @@ type try struct {
 // attempts bounds how often a plan is made because a node changed meanwhile.
 const attempts = 5
 
-// first is the group that a plan is made for.
+// first returns the group that a plan is made for.
 func (a *Attempt) first() *group { return a.parts[0].group }
 
 // plan begins an attempt, or ends it at once where none is possible.
@@ -63,7 +63,7 @@ func (t try) plan() {
 	t.findPlaces()
 }
 
-// unplannable is the reason why a bundle is not planned now, whatever the nodes.
+// unplannable returns the reason why a bundle is not planned now, whatever the nodes.
 func (t try) unplannable() (reason string) {
 	g := t.first()
 	if t.rests(g) || t.asking != nil && t.denies(g) && t.parts[0].missing() <= g.counts[pending] {
@@ -253,7 +253,7 @@ func (t try) planBy(g *group) {
 	}
 }
 
-// hindered is the reason why a bundle is not planned now, whatever the nodes.
+// hindered returns the reason why a bundle is not planned now, whatever the nodes.
 func (t try) hindered() (reason string) {
 	if reason := incomplete(t.parts); reason != "" {
 		return reason
@@ -261,7 +261,7 @@ func (t try) hindered() (reason string) {
 	return t.holdsEnough()
 }
 
-// incomplete is the reason why members of a bundle cannot be planned together.
+// incomplete returns the reason why members of a bundle cannot be planned together.
 func incomplete(parts []part) (reason string) {
 	g := parts[0].group
 	for _, p := range parts {

@@ -47,7 +47,7 @@ func (p part) satisfiedOnce() bool {
 // anyBound reports whether a pod is bound, or was and has finished.
 func (p part) anyBound() bool { return p.counts[bound]+p.done.succeeded+p.done.failed > 0 }
 
-// missing is how many members have to get a place yet.
+// missing returns how many members have to get a place yet.
 func (p part) missing() int {
 	if p.started() {
 		return 0
@@ -105,7 +105,7 @@ func unplanned(parts []part) []part {
 	return anew
 }
 
-// earliestEnd is when the time of the first of the groups is up.
+// earliestEnd returns when the time of the first of the groups is up.
 func earliestEnd(parts []part) time.Time {
 	var end time.Time
 	for _, p := range parts {

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// lastRecord is the record of the last commit of a group, nil when there is none: what this
+// lastRecord returns the record of the last commit of a group, nil when there is none: what this
 // process wrote, else what the PodGroup says. Anybody may write there, so that is never asked which one is later.
 func (g *group) lastRecord() *record.Record {
 	if g.record != nil || g.spec == nil {
@@ -56,7 +56,7 @@ func (g *group) unfinished() *record.Record {
 	return nil
 }
 
-// oldest is the time when the first of the present pods was created that are younger than the pods which do not
+// oldest returns the time when the first of the present pods was created that are younger than the pods which do not
 // count: by that time the two are told apart once they have finished.
 func (g *group) oldest() time.Time {
 	var former, oldest time.Time
@@ -79,7 +79,7 @@ func (g *group) oldest() time.Time {
 	return oldest.UTC()
 }
 
-// youngest is when the last of the present members was created.
+// youngest returns when the last of the present members was created.
 func (g *group) youngest() time.Time {
 	var youngest time.Time
 	for _, p := range g.members {

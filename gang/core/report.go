@@ -173,7 +173,7 @@ func (s *State) note(g *group) string {
 	return strings.Join(notes, "; ")
 }
 
-// freely is how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
+// freely returns how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
 // not.
 func (g *group) freely() int {
 	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead || g.begun() > 0 {
@@ -182,7 +182,7 @@ func (g *group) freely() int {
 	return len(g.those(func(p *member) bool { return p.stage < due && p.gate == shut && !p.gated() }))
 }
 
-// statusCounts are the pods of a group as its status has them.
+// statusCounts returns the pods of a group as its status has them.
 func (g *group) statusCounts() status.Counts {
 	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {

@@ -78,7 +78,7 @@ func (t try) rests(g *group) bool {
 	return t.now.Before(g.tries.next)
 }
 
-// vain are the denials after which a plan has come to nothing: there were places.
+// vain reports whether a denial means that a plan has come to nothing: there were places.
 func vain(err error) bool {
 	for _, of := range []error{ErrTimeout, ErrScheduler, ErrVictims, ErrUnrecorded} {
 		if errors.Is(err, of) {
@@ -122,7 +122,7 @@ func (t *turn) inVain(denied []part) (words string) {
 // not since.
 func (p part) hasEvictedInVain() bool { return p.tries.unbound.Len() > 0 }
 
-// refused is a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
+// refused returns a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
 // the pod's condition says. It is nil when there is none.
 func (g *group) refused() *member {
 	for _, p := range g.in(placed) {

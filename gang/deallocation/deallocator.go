@@ -122,7 +122,7 @@ type holding struct {
 	claim *resourcev1.ResourceClaim
 }
 
-// inVain are the claims that hold devices for members that wait, and that nobody has reserved.
+// inVain returns the claims that hold devices for members that wait, and that nobody has reserved.
 func (d *Deallocator) inVain() (found []holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

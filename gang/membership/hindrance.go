@@ -41,7 +41,7 @@ func Unasked(key Key, spec *Spec) *Hindrance {
 	}
 }
 
-// Siblings are the groups that start together with one: several for a gang of several roles (muster.dev/groups,
+// Siblings returns the groups that start together with one: several for a gang of several roles (muster.dev/groups,
 // and Koordinator's gang.scheduling.koordinator.sh/groups). There is a hindrance when one of them is not there
 // or asks for nonsense, or does not say that it starts together with the same groups: they share their fate, so
 // that all must know of it. And a user who may write in a namespace must not decide that for a group of another

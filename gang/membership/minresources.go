@@ -29,7 +29,7 @@ func Lacking(asked corev1.ResourceList, own []*cluster.Pod, snap *cluster.Snapsh
 	return ""
 }
 
-// freeOf is how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
+// freeOf returns how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
 func freeOf(name corev1.ResourceName, own []*cluster.Pod, snap *cluster.Snapshot) resource.Quantity {
 	var free resource.Quantity
 	scalar := unique.Make(name)

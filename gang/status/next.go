@@ -70,12 +70,12 @@ func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 	return next
 }
 
-// pods is a number of pods as the API has it.
+// pods returns a number of pods as the API has it.
 func pods(n int) int32 {
 	return int32(n) //nolint:gosec // a cluster has fewer than 2³¹ pods
 }
 
-// scheduled is the condition of that type, without the time.
+// scheduled returns the condition of that type, without the time.
 func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 	c, minMember := o.Counts, int(o.PodGroup.Spec.MinMember)
 	condition := metav1.Condition{

@@ -33,7 +33,7 @@ func (l looks) add(usage *cluster.Usage, over time.Duration) looks {
 	return append(l, usage)
 }
 
-// average is the latest look with averages in place of what the node, its pods and all else on it used
+// average returns the latest look with averages in place of what the node, its pods and all else on it used
 // then. A pod has that of the looks which it is in.
 func (l looks) average() *cluster.Usage {
 	latest := *l[len(l)-1]
@@ -54,7 +54,7 @@ func (l looks) average() *cluster.Usage {
 	return &latest
 }
 
-// mean is the average of some amounts of all looks that have them, rounded to the nearest.
+// mean returns the average of some amounts of all looks that have them, rounded to the nearest.
 func mean(l looks, of func(*cluster.Usage) (*cluster.Resources, bool)) cluster.Resources {
 	var sum cluster.Resources
 	n := int64(0)

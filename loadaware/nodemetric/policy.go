@@ -44,7 +44,7 @@ type nodeStrategy struct {
 	strategy strategy
 }
 
-// DefaultPolicy is the policy of a cluster without a ConfigMap.
+// DefaultPolicy returns the policy of a cluster without a ConfigMap.
 func DefaultPolicy() *Policy {
 	var durations []metav1.Duration
 	for _, d := range []time.Duration{5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
@@ -136,7 +136,7 @@ func (s strategy) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// with is the strategy with what another one says over it.
+// with returns the strategy with what another one says over it.
 func (s strategy) with(over strategy) strategy {
 	if over.AggregateDurationSeconds != nil {
 		s.AggregateDurationSeconds = over.AggregateDurationSeconds
@@ -150,7 +150,7 @@ func (s strategy) with(over strategy) strategy {
 	return s
 }
 
-// For is the policy for a node with these labels: what the first of nodeConfigs that selects
+// For returns the policy for a node with these labels: what the first of nodeConfigs that selects
 // it says, over what the cluster says. It must not be changed.
 func (p *Policy) For(node map[string]string) *v1alpha1.NodeMetricCollectPolicy {
 	s := p.cluster

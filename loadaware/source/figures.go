@@ -101,7 +101,7 @@ func BelievePod(name types.NamespacedName, used corev1.ResourceList) (refused []
 	return refused, len(refused) == 0 && len(lacking(of, used)) == 0
 }
 
-// BelowNothing are the figures that are below zero.
+// BelowNothing returns the figures that are below zero.
 func BelowNothing(of string, used corev1.ResourceList) (refused []Refusal) {
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if quantity := used[name]; quantity.Sign() < 0 {

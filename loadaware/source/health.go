@@ -136,7 +136,7 @@ func (h *Health) Measured(reading *Reading, snap *cluster.Snapshot) {
 	h.answers.observe(reading, snap)
 }
 
-// Status is how the source fares now.
+// Status returns how the source fares now.
 func (h *Health) Status() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()

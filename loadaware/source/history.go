@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// usualDurations are the lengths of time that statistics of all nodes are over, ascending.
+// usualDurations returns the lengths of time that statistics of all nodes are over, ascending.
 func usualDurations() []time.Duration {
 	return []time.Duration{5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 }
@@ -37,7 +37,7 @@ func Durations(wanted []time.Duration) []time.Duration {
 	return all
 }
 
-// percentiles are the statistics beside the average.
+// percentiles returns the statistics beside the average.
 func percentiles() []percentile {
 	return []percentile{{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}}
 }
@@ -61,7 +61,7 @@ type sample struct {
 	used cluster.Resources
 }
 
-// newHistory is an empty history of samples that come in some interval.
+// newHistory returns an empty history of samples that come in some interval.
 func newHistory(interval time.Duration) *history {
 	return &history{interval: interval, span: slices.Max(usualDurations())}
 }
@@ -83,7 +83,7 @@ func (h *history) add(s sample) bool {
 	return true
 }
 
-// last are the samples of some time up to the newest one.
+// last returns the samples of some time up to the newest one.
 func (h *history) last(d time.Duration) []sample {
 	from := h.samples[len(h.samples)-1].at.Add(-d)
 	i, _ := slices.BinarySearchFunc(h.samples, from, func(s sample, from time.Time) int {

@@ -132,7 +132,7 @@ func (k *Keeper) set(node string, usage *cluster.Usage) {
 	}
 }
 
-// crossing is when the age of figures, as they were last seen, crosses the next expiration.
+// crossing returns when the age of figures, as they were last seen, crosses the next expiration.
 func (k *Keeper) crossing(usage *cluster.Usage) (at time.Time, comes bool) {
 	if usage.Updated.IsZero() {
 		return time.Time{}, false // older than anything
@@ -145,7 +145,7 @@ func (k *Keeper) crossing(usage *cluster.Usage) (at time.Time, comes bool) {
 	return time.Time{}, false
 }
 
-// Ages are how old the figures of all nodes are by now, by the names of the nodes. That of a
+// Ages returns how old the figures of all nodes are by now, by the names of the nodes. That of a
 // node whose source never measured anything is negative.
 func (k *Keeper) Ages() map[string]time.Duration {
 	k.mu.Lock()

@@ -103,7 +103,7 @@ func (p *Prometheus) nodes(
 	return entered.used, at, nil
 }
 
-// asked are the resources that there is a query for, in order.
+// asked returns the resources that there is a query for, in order.
 func asked(queries map[corev1.ResourceName]string) (names []corev1.ResourceName) {
 	for _, name := range slices.Sorted(maps.Keys(queries)) {
 		if queries[name] != "" {
@@ -226,7 +226,7 @@ func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading
 	return nil
 }
 
-// filled is a query with what its variables stand for.
+// filled returns a query with what its variables stand for.
 func (p *Prometheus) filled(query string) string {
 	return strings.ReplaceAll(query, "$window", model.Duration(p.config.Window.Duration).String())
 }

@@ -155,7 +155,7 @@ func (c *RESTClient) Pin(ctx context.Context, pod *corev1.Pod, node, gate string
 		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
-// pinnedTo is the required node affinity of a pod, tightened to a node as the API server allows it while the pod is
+// pinnedTo returns the required node affinity of a pod, tightened to a node as the API server allows it while the pod is
 // gated: requirements are added to the terms that there are, but to an empty one, which matches no node
 // (validateNodeAffinityMutation in pkg/apis/core/validation).
 func pinnedTo(node string, pod *corev1.Pod) *corev1.NodeSelector {

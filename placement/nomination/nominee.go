@@ -62,7 +62,7 @@ type nominee struct {
 	gate      gate
 }
 
-// nominated is the node in the pod's status.
+// nominated returns the node in the pod's status.
 func (p *nominee) nominated() string { return p.pod.Status.NominatedNodeName }
 
 // tried reports whether the scheduler has once found no place for the pod. It may be waiting for

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// storeOf are the verdicts by which a pod is planned, nil when it is not.
+// storeOf returns the verdicts by which a pod is planned, nil when it is not.
 func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	store := c.profiles.Of(pod.Spec.SchedulerName)
 	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one

@@ -75,7 +75,7 @@ func (s *saving) inOrder() bool {
 	return len(s.turns) < turnsKept || 2*hits >= turnsKept
 }
 
-// perPod is how much sooner the scheduler comes to the next pod by a nomination, all of the time that it needs without
+// perPod returns how much sooner the scheduler comes to the next pod by a nomination, all of the time that it needs without
 // one while it is not known how long it needs with one; false while neither is known.
 func (s *saving) perPod(now time.Time) (saved time.Duration, known bool) {
 	if len(s.others.all) < gapsNeeded || now.Sub(s.others.seen) >= oldGap {

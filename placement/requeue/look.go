@@ -39,7 +39,7 @@ func (r *Requeuer) look() {
 	r.rounds = rounds
 }
 
-// due are the pods to look at, those first that were looked at longest ago.
+// due returns the pods to look at, the ones looked at longest ago first.
 func (r *Requeuer) due() []*cluster.Pod {
 	snap, now := r.cluster.Snapshot(), r.clock.Now()
 	r.mu.Lock()
@@ -60,7 +60,7 @@ func (r *Requeuer) due() []*cluster.Pod {
 	return pods
 }
 
-// mine are the first of the pods that nobody else sees to. One that is assumed has its room: when
+// mine returns the first of the pods that nobody else sees to. One that is assumed has its room: when
 // that is given up, it is freed.
 func (r *Requeuer) mine(due *round) []*cluster.Pod {
 	var mine, others []*cluster.Pod

@@ -46,7 +46,7 @@ func classIn(store *predicates.VerdictStore, pod *cluster.Pod) predicates.Class 
 	return store.Profile.AloneAs(pod)
 }
 
-// classOf is the class of a pod of the round, none for any other one.
+// classOf returns the class of a pod of the round, none for any other one.
 func (r *round) classOf(pod *cluster.Pod) predicates.Class {
 	if r == nil {
 		return predicates.Class{}

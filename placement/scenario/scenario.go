@@ -22,7 +22,7 @@ type Move struct {
 	before *cluster.Node
 }
 
-// New is the cluster as a snapshot shows it.
+// New returns the cluster as a snapshot shows it.
 func New(snap *cluster.Snapshot) *Scenario {
 	return &Scenario{snap: snap, nodes: make([]*cluster.Node, snap.IndexEnd())}
 }
@@ -30,7 +30,7 @@ func New(snap *cluster.Snapshot) *Scenario {
 // Snapshot returns the snapshot that the scenario began with.
 func (s *Scenario) Snapshot() *cluster.Snapshot { return s.snap }
 
-// Node is a node as it is now, nil when there is none of that index.
+// Node returns a node as it is now, nil when there is none of that index.
 func (s *Scenario) Node(index int32) *cluster.Node {
 	if index >= 0 && int(index) < len(s.nodes) && s.nodes[index] != nil {
 		return s.nodes[index]
@@ -38,7 +38,7 @@ func (s *Scenario) Node(index int32) *cluster.Node {
 	return s.snap.Node(index)
 }
 
-// NodeByName is a node as it is now, nil when there is none of that name.
+// NodeByName returns a node as it is now, nil when there is none of that name.
 func (s *Scenario) NodeByName(name string) *cluster.Node {
 	if node := s.snap.NodeByName(name); node != nil {
 		return s.Node(node.Index)
@@ -46,7 +46,7 @@ func (s *Scenario) NodeByName(name string) *cluster.Node {
 	return nil
 }
 
-// Changed are the nodes to which pods came or from which they went, as they are now, by index.
+// Changed returns the nodes to which pods came or from which they went, as they are now, by index.
 func (s *Scenario) Changed() iter.Seq[*cluster.Node] {
 	return func(yield func(*cluster.Node) bool) {
 		for _, node := range s.nodes {
@@ -96,7 +96,7 @@ func (s *Scenario) Judge(judgement *predicates.Judgement) *Judge {
 	return &Judge{scenario: s, judgement: judgement}
 }
 
-// Judgement is the one that the judge was made of, told of all moves.
+// Judgement returns the judgement that the judge was made of, told of all moves.
 func (j *Judge) Judgement() *predicates.Judgement {
 	for _, m := range j.scenario.log[j.told:] {
 		j.judgement.Suppose(j.scenario.Node(m.Node))
@@ -122,7 +122,7 @@ func (j *Judge) FitsIn(state *cluster.Node) bool {
 	return judgement.Verdict(state) == predicates.Fits
 }
 
-// Objection is why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
+// Objection says why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
 // a lack of room only where that is all.
 func (j *Judge) Objection(state *cluster.Node) string {
 	judgement := j.Judgement()

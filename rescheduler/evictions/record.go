@@ -72,7 +72,7 @@ func New(o Options) *Record {
 // Ready reports whether the past evictions are known.
 func (r *Record) Ready() bool { return r.evictions.Load() != nil }
 
-// Evictions are all that are known. Nobody may change them.
+// Evictions returns all that are known. Nobody may change them.
 func (r *Record) Evictions() []Eviction {
 	if known := r.evictions.Load(); known != nil {
 		return *known
@@ -193,7 +193,7 @@ func (r *Record) save(ctx context.Context, next []Eviction) error {
 	return nil
 }
 
-// at is where the eviction of a pod is, -1 when it is not there.
+// at returns where the eviction of a pod is, -1 when it is not there.
 func at(evictions []Eviction, pod types.UID) int {
 	return slices.IndexFunc(evictions, func(e Eviction) bool { return e.Pod == pod })
 }

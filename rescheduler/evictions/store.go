@@ -36,7 +36,7 @@ type ConfigMap struct {
 	name   string
 }
 
-// NewConfigMap is the store of a name, in the namespace of the client.
+// NewConfigMap returns the store of a name, in the namespace of the client.
 func NewConfigMap(client typedcorev1.ConfigMapInterface, name string) *ConfigMap {
 	return &ConfigMap{client, name}
 }

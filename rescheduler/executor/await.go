@@ -60,7 +60,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 }
 
-// patience is how long a replacement may take to be ready: as long as is configured, besides
+// patience returns how long a replacement may take to be ready: as long as is configured, besides
 // the time that the pod has to end.
 func (o *Options) patience(step *v1alpha1.Step) time.Duration {
 	return o.Limits.ReplacementTimeout + placement.Grace(&step.Replacement.Spec)

@@ -47,7 +47,7 @@ func (c *Cooling) Controller(uid types.UID, now time.Time) bool {
 	return now.Before(c.controllers[uid])
 }
 
-// Why is why no plan should move a pod on a node at present, "" when it may: a constant.
+// Why returns the reason why no plan should move a pod on a node at present, "" when it may: a constant.
 func (c *Cooling) Why(pod *cluster.Pod, node string, now time.Time) string {
 	if c.Node(node, now) {
 		return "its node cools down after an eviction"

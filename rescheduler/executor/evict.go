@@ -169,7 +169,7 @@ func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 	})
 }
 
-// late is why there is no time left for a step, "" when there is: its room is free once the plan has
+// late says why there is no time left for a step, "" when there is: its room is free once the plan has
 // expired, so that what replaces the pod has to be there before.
 func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 	step := &plan.Spec.Steps[at]
@@ -234,7 +234,7 @@ func (o *Options) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
 	return ""
 }
 
-// on is the pod of that UID on a node, as the watch shows it; nil when it is not there.
+// on returns the pod of that UID on a node, as the watch shows it; nil when it is not there.
 func (e *Executor) on(node string, uid types.UID) *cluster.Pod {
 	return reservation.Bound(e.Cluster.Snapshot().NodeByName(node), uid)
 }

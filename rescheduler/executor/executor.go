@@ -316,5 +316,5 @@ func (e *Executor) writeBecause(
 	return written
 }
 
-// now is the time as the API has it.
+// now returns the time as the API has it.
 func (e *Executor) now() metav1.Time { return metav1.NewTime(e.Clock.Now()).Rfc3339Copy() }

@@ -72,7 +72,7 @@ func (w *Window) on(day time.Weekday) bool {
 // remembered is how long evictions are known at least: limits may become stricter.
 const remembered = time.Hour
 
-// Remembers is how long an eviction is to be known.
+// Remembers returns how long an eviction is to be known.
 func (l *Limits) Remembers(e evictions.Eviction) time.Duration {
 	longest := max(remembered, l.WorkloadCoolDown, l.NodeCoolDown, l.Rate.Per)
 	for i := range l.Selected {
@@ -84,7 +84,7 @@ func (l *Limits) Remembers(e evictions.Eviction) time.Duration {
 	return longest
 }
 
-// forbids is why a step must wait, "" when it need not. A gang that has begun to move goes on when
+// forbids says why a step must wait, "" when it need not. A gang that has begun to move goes on when
 // a window closes.
 func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	now, l, step := e.Clock.Now(), &e.Limits, &plan.Spec.Steps[at]
@@ -136,7 +136,7 @@ func within(windows []Window, now time.Time) bool {
 // AnyNumber is the rest of a rate without a bound.
 const AnyNumber = -1
 
-// RateLeft is how many evictions the rate of all allows now, or [AnyNumber].
+// RateLeft returns how many evictions the rate of all allows now, or [AnyNumber].
 func (l *Limits) RateLeft(past []evictions.Eviction, now time.Time) int {
 	return l.Rate.left(past, now, func(evictions.Eviction) bool { return true })
 }

@@ -115,7 +115,7 @@ func (s *squeeze) place(pod *cluster.Pod, store *predicates.VerdictStore) {
 	k.hopeless = true
 }
 
-// asOpen is a node as it would be without the mark.
+// asOpen returns a node as it would be without the mark.
 func asOpen(node *cluster.Node) *cluster.Node {
 	object := node.DeepCopy()
 	if isOurCordon(object) { // and without the taint that a cordon brings about

@@ -74,7 +74,7 @@ func (n *newcomers) mistakable(step *v1alpha1.Step) []types.UID {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// all are the pods that may have come in the place of the pod of a step, with and without a node.
+// all returns the pods that may have come in the place of the pod of a step, with and without a node.
 func (n *newcomers) all(step *v1alpha1.Step) (pods []*cluster.Pod) {
 	for node := range n.cluster.Snapshot().Nodes() {
 		for _, pod := range node.Pods {

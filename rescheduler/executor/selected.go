@@ -82,7 +82,7 @@ func (l *Limits) budgets(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step, s
 	return keys
 }
 
-// forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
+// forbidden says why a step must wait for a budget of pods that a selector matches, "" when it
 // need not. A gang that has begun to move goes on when a window closes.
 func (e *Executor) forbidden(plan *v1alpha1.ReschedulingPlan, at int, past []evictions.Eviction, now time.Time) string {
 	l, step := &e.Limits, &plan.Spec.Steps[at]
@@ -129,7 +129,7 @@ func (s *Selected) said(domain string) string {
 	return fmt.Sprintf("%s where %s is %q", s.Name, s.TopologyKey, domain)
 }
 
-// RateLeft is how many evictions of the pods of a domain their rate allows now, or [AnyNumber].
+// RateLeft returns how many evictions of the pods of a domain their rate allows now, or [AnyNumber].
 func (s *Selected) RateLeft(domain string, past []evictions.Eviction, now time.Time) int {
 	key := s.key(domain)
 	return s.Rate.left(past, now, func(e evictions.Eviction) bool { return slices.Contains(e.Budgets, key) })
@@ -157,7 +157,7 @@ func (s *Selected) Budget(past []evictions.Eviction, now time.Time, begins bool)
 	return b, none || len(s.Windows) > 0 || s.Rate.Evictions > 0
 }
 
-// mayBeDown is how many of the pods of a domain may be down at once, and how many are.
+// mayBeDown returns how many of the pods of a domain may be down at once, and how many are.
 func (s *Selected) mayBeDown(c *cluster.Cluster, domain string) (most, down int) {
 	total, down := s.count(c, domain)
 	most, _ = intstr.GetScaledValueFromIntOrPercent(s.MaxDown, total, true) // validation has refused what is neither

@@ -44,7 +44,7 @@ func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
 	return servers, nil
 }
 
-// elsewhere is the answer to requests that are not served here.
+// elsewhere returns the answer to requests that are not served here.
 func (d *desk) elsewhere() string {
 	if d.config.Debug.Enabled {
 		return ""

@@ -158,7 +158,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
-// lasts is how long a plan that is made now may wait and take, until somebody has approved of it.
+// lasts returns how long a plan that is made now may wait and take, until somebody has approved of it.
 func (l *loop) lasts() time.Duration {
 	if l.config.Mode == v1alpha1.Approve {
 		return l.config.ApprovalTTL.Duration

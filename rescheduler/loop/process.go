@@ -49,7 +49,7 @@ type Options struct {
 // reporter is the reporter of events.
 const reporter = "muster-rescheduler"
 
-// unused are the sections of the configuration that mean nothing to this process.
+// unused returns the sections of the configuration that mean nothing to this process.
 func unused() []string { return []string{"serving", "nomination", "ahead", "tracing"} }
 
 // Run reschedules until the context ends, or the lease is lost: by the configuration of the file as it is at any time.
@@ -238,7 +238,7 @@ func connect(o *Options, connection *rest.Config) (*api, error) {
 	return a, nil
 }
 
-// lease is the name of the Lease of the processes that may reschedule.
+// lease returns the name of the Lease of the processes that may reschedule.
 func lease(cfg *config.Configuration) string {
 	return cfg.LeaderElection.ResourceName + "-rescheduler"
 }

@@ -113,7 +113,7 @@ func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planne
 	return b
 }
 
-// mustWait is why a plan that is made now could not begin, whatever it is, "" when it could.
+// mustWait says why a plan that is made now could not begin, whatever it is, "" when it could.
 func (l *loop) mustWait(past []evictions.Eviction) string {
 	now := l.clock.Now()
 	switch {

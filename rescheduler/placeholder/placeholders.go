@@ -152,7 +152,7 @@ func (p *Placeholders) Blocks(pod types.UID) bool {
 	return plan != nil && p.Pods.Pods()[nameOf(plan, room)] != nil
 }
 
-// untold are the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
+// untold returns the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
 func (p *Placeholders) untold() (rooms []reservation.Room) {
 	for _, r := range p.Keeper.Rooms() {
 		store := p.Profiles.Of(r.For.Spec.SchedulerName)

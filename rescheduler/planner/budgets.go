@@ -65,7 +65,7 @@ func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
 	return l
 }
 
-// of are the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
+// of returns the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
 func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected int) {
 	open := func(a account, allowed int32) {
 		at, known := l.accounts[a]
@@ -126,7 +126,7 @@ func (l *ledger) count(accounts []int32, evictions int32) {
 	}
 }
 
-// headroom is how many evictions are allowed by the tightest of the accounts.
+// headroom returns how many evictions are allowed by the tightest of the accounts.
 func (l *ledger) headroom(accounts []int32) int32 {
 	least := int32(1 << 30)
 	for _, a := range accounts {

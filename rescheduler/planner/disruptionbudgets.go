@@ -22,7 +22,7 @@ type disruptionBudget struct {
 // mostDisrupted is how many evictions a budget may have granted that its controller has not seen, before it grants no more.
 const mostDisrupted = 2000
 
-// disruptionBudgetsOf are the budgets of a snapshot by namespace. An empty selector is one of all pods (policy/v1).
+// disruptionBudgetsOf returns the budgets of a snapshot by namespace. An empty selector is one of all pods (policy/v1).
 // whenHealthy takes them for what they allow once all their pods are healthy.
 func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]disruptionBudget {
 	budgets := map[string][]disruptionBudget{}
@@ -43,7 +43,7 @@ func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]
 	return budgets
 }
 
-// allows is how many evictions of healthy pods a budget grants now (checkAndDecrement).
+// allows returns how many evictions of healthy pods a budget grants now (checkAndDecrement).
 func allows(budget *policyv1.PodDisruptionBudget) int32 {
 	status := &budget.Status
 	if status.ObservedGeneration < budget.Generation || len(status.DisruptedPods) > mostDisrupted {

@@ -50,7 +50,7 @@ func (n *insertion) insert(at int32, depth int, limit int32) bool {
 	return false
 }
 
-// tries is how many sets of victims are tried for a pod: many for the first in a chain, few
+// tries returns how many sets of victims are tried for a pod: many for the first in a chain, few
 // for later ones.
 func tries(depth, hops int) int {
 	if depth == hops {

@@ -27,7 +27,7 @@ func (k *kind) judge(world *scenario.Scenario) *scenario.Judge {
 	return k.judgement
 }
 
-// from is the node whose pods of the kind hang on an item that leaves it: -1 when it does not
+// from returns the node whose pods of the kind hang on an item that leaves it: -1 when it does not
 // matter where the item is.
 func (k *kind) from(i *item) int32 {
 	if k.social {
@@ -85,7 +85,7 @@ func newKinds(p *Problem) *kinds {
 	return k
 }
 
-// find is the place in all of a pod's kind.
+// find returns the place in all of a pod's kind.
 func (k *kinds) find(pod *cluster.Pod) int32 {
 	if at, known := k.of[pod]; known {
 		return at

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/placement/scenario"
 )
 
-// Settled is a node without the pods that leave it by themselves, as [placement.Leaves] has it: nobody else has to go for
+// Settled returns a node without the pods that leave it by themselves, as [placement.Leaves] has it: nobody else has to go for
 // what they take.
 func Settled(node *cluster.Node, now time.Time) *cluster.Node {
 	for _, pod := range node.Pods {

@@ -87,7 +87,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	return l
 }
 
-// single is a group of one pod.
+// single returns a group of one pod.
 func single(pod *cluster.Pod) Group {
 	g := Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1}
 	switch {
@@ -126,7 +126,7 @@ func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindra
 	return spec, nil
 }
 
-// bundle are the gangs that start together with one that waits, and itself, or why it cannot start.
+// bundle returns the gangs that start together with one that waits, and itself, or why it cannot start.
 func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindrance) {
 	spec, not := l.asked(key)
 	if not != nil {

@@ -34,10 +34,10 @@ func newReckoning(p *Problem) *reckoning {
 	return r
 }
 
-// length is how many amounts there are of a pod or a node.
+// length returns how many amounts there are of a pod or a node.
 func (r *reckoning) length() int { return r.plain() + r.load.amounts() }
 
-// plain is how many of them are of resources that pods request. The others are of load.
+// plain returns how many of them are of resources that pods request. The others are of load.
 func (r *reckoning) plain() int { return plainResources + len(r.scalars) + 1 }
 
 func (r *reckoning) amountsOf(of *cluster.Resources, pods int64) amounts {
@@ -114,7 +114,7 @@ func ratesOf(snap *cluster.Snapshot, reckoning *reckoning) rates {
 	return r
 }
 
-// size is how much amounts are, all resources together.
+// size returns how much amounts are, all resources together.
 func (r rates) size(a []int64) float64 {
 	size := 0.0
 	for d, amount := range a {

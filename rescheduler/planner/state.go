@@ -66,7 +66,7 @@ type place struct{ kind, node int32 }
 
 type relocation struct{ item, from int32 }
 
-// newState is the state of a problem before anything moves: places that are kept are taken.
+// newState returns the state of a problem before anything moves: places that are kept are taken.
 func newState(p *Problem) *state {
 	reckoning := newReckoning(p)
 	end, dims := p.Snapshot.IndexEnd(), reckoning.length()

@@ -24,7 +24,7 @@ const (
 	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt" // of pods and nodes
 )
 
-// NoTarget is why no plan counts on room on a node, whatever pods tolerate, "" when plans may.
+// NoTarget says why no plan counts on room on a node, whatever pods tolerate, "" when plans may.
 func NoTarget(node *cluster.Node) string {
 	if goes(node) {
 		return ReasonNodeGoes
@@ -48,7 +48,7 @@ func goes(node *cluster.Node) bool {
 	return node.DeletionTimestamp != nil
 }
 
-// Keeps is why a node is not to be emptied, "" when it may be: it is not to be removed, or it goes anyway.
+// Keeps says why a node is not to be emptied, "" when it may be: it is not to be removed, or it goes anyway.
 func Keeps(node *cluster.Node) string {
 	switch {
 	case goes(node):

@@ -61,7 +61,7 @@ func NewWorkloads(objects *cluster.Objects, nodes iter.Seq[*cluster.Node]) *Work
 // WorkloadsOf returns the workloads of a snapshot.
 func WorkloadsOf(snap *cluster.Snapshot) *Workloads { return NewWorkloads(snap.Objects, snap.Nodes()) }
 
-// of are the pods of a pod's controller.
+// of returns the pods of a pod's controller.
 func (w *Workloads) of(pod *cluster.Pod) tally {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
 	if owner == nil {
@@ -73,7 +73,7 @@ func (w *Workloads) of(pod *cluster.Pod) tally {
 // isOnlyReady reports whether a pod is ready, and no other one of its controller is.
 func (w *Workloads) isOnlyReady(pod *cluster.Pod) bool { return pod.Ready() && w.of(pod).ready <= 1 }
 
-// wanted is how many pods a controller is to have, and whether it is there to make them. One that
+// wanted returns how many pods a controller is to have, and whether it is there to make them. One that
 // nothing shows counts as there: what its pods tell is newer then, or a dump has no controllers.
 func (w *Workloads) wanted(owner *metav1.OwnerReference, namespace string) (replicas int, there bool) {
 	name := types.NamespacedName{Namespace: namespace, Name: owner.Name}
@@ -106,7 +106,7 @@ func orOne(replicas *int32) int {
 	return int(*replicas)
 }
 
-// job is the Job of a pod, nil when nothing shows it.
+// job returns the Job of a pod, nil when nothing shows it.
 func (w *Workloads) job(owner *metav1.OwnerReference, namespace string) *batchv1.Job {
 	job, _ := w.objects.Jobs.Get(types.NamespacedName{Namespace: namespace, Name: owner.Name})
 	return job

@@ -59,7 +59,7 @@ func (h *Hot) Observe(snap *cluster.Snapshot, evicted func(node string) time.Tim
 	h.streaks = known
 }
 
-// next is a streak after another look at a node. One that was not measured since is as it was,
+// next returns a streak after another look at a node. One that was not measured since is as it was,
 // and one that is not known well ends.
 func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node string) time.Time) streak {
 	s.usage = node.Usage
@@ -150,7 +150,7 @@ func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 	}
 }
 
-// NewMeter is the one that hot nodes are found with.
+// NewMeter returns the meter that hot nodes are found with.
 func NewMeter(c *config.Configuration, o loadaware.Options) *loadaware.Meter {
 	resources := sets.KeySet(c.Rescheduler.Relieve.TargetThresholds).Union(sets.KeySet(c.Rescheduler.Balance.Margins))
 	return loadaware.NewMeter(c.Profiles, sets.List(resources), o)

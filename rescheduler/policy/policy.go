@@ -55,7 +55,7 @@ func All(c *config.Rescheduler, by Measured) []Policy {
 	}
 }
 
-// Names are the names of all policies.
+// Names returns the names of all policies.
 func Names() (names []v1alpha1.Policy) {
 	for _, p := range All(&config.Rescheduler{}, Measured{}) {
 		names = append(names, p.Name)
@@ -63,7 +63,7 @@ func Names() (names []v1alpha1.Policy) {
 	return names
 }
 
-// Named is the policy of a name, whether it is enabled or not.
+// Named returns the policy of a name, whether it is enabled or not.
 func Named(c *config.Rescheduler, by Measured, name v1alpha1.Policy) (Policy, error) {
 	for _, p := range All(c, by) {
 		if p.Name == name {

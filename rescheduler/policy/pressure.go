@@ -13,7 +13,7 @@ import (
 // busy node may serve everyone in time.
 type pressure map[corev1.ResourceName]int64
 
-// on are the resources that processes of a node wait for too long.
+// on returns the resources that processes of a node wait for too long.
 func (p pressure) on(node *cluster.Node) (names []corev1.ResourceName) {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if most := p[name]; most > 0 && pressureOn(node, name) >= float64(most) {
@@ -33,7 +33,7 @@ func pressureOn(node *cluster.Node, name corev1.ResourceName) float64 {
 	return node.Usage.Pressure.Memory
 }
 
-// describe is a node and what its processes wait for too long, in words; "" when they do not.
+// describe returns a node and what its processes wait for too long, in words; "" when they do not.
 func (p pressure) describe(node *cluster.Node) string {
 	for _, name := range p.on(node) {
 		return fmt.Sprintf("%s, whose processes wait for %s %.0f %% of the time", node.Name, name, pressureOn(node, name))

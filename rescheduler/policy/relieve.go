@@ -43,7 +43,7 @@ func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.P
 	return plan, fmt.Sprintf("no pod can leave %s: %s", h.describe(hot, now.high), &plan.Kept[0])
 }
 
-// describe is a node and what it uses too much of, in words.
+// describe returns a node and what it uses too much of, in words.
 func (h *Hot) describe(node *cluster.Node, high []int64) string {
 	m, _ := h.meter.Node(node)
 	for i, ceiling := range m.Ceilings(high) {

@@ -66,7 +66,7 @@ func shareOf(node *cluster.Node) share {
 	return share{node.Requested.MilliCPU, node.Requested.Memory, node.Allocatable.MilliCPU, node.Allocatable.Memory}
 }
 
-// with is the share with a pod more, or with -1 a pod less.
+// with returns the share with a pod more, or with -1 a pod less.
 func (s share) with(pod *cluster.Pod, sign int64) share {
 	s.cpu += sign * pod.Requests.MilliCPU
 	s.memory += sign * pod.Requests.Memory

@@ -15,7 +15,7 @@ type Situation struct {
 	Pending int
 }
 
-// Of is the situation of a cluster, by the rules of a problem. Pods that are nominated to a
+// Of returns the situation of a cluster, by the rules of a problem. Pods that are nominated to a
 // node have room coming there, which the problem holds for them.
 func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 	problem.Snapshot = c.Snapshot()

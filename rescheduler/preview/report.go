@@ -150,7 +150,7 @@ func shortages(all []refusal) []shortage {
 	return found
 }
 
-// First are the first rows of what may have many.
+// First returns the first rows of what may have many.
 func (*report) First(rows any) any {
 	switch rows := rows.(type) {
 	case []placement:
@@ -168,7 +168,7 @@ func (*report) First(rows any) any {
 // Rest returns how many of count rows First leaves out.
 func (*report) Rest(count int) int { return max(0, count-mostRows) }
 
-// Later is how many get a place after moves.
+// Later returns how many get a place after moves.
 func (r *report) Later() int { return r.Placed - r.Now }
 
 // Moves returns the moves of a plan, in words.
@@ -179,5 +179,5 @@ func (*report) Moves(of *printout) string {
 	return fmt.Sprintf("%d moves", len(of.Steps))
 }
 
-// Percent is a share of nodes.
+// Percent returns a share of nodes.
 func (r *report) Percent(nodes int) int { return 100 * nodes / max(1, r.Nodes) }

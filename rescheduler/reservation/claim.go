@@ -86,7 +86,7 @@ func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 	return places
 }
 
-// left are the nodes that pods of a kind leave, by all plans that are carried out.
+// left returns the nodes that pods of a kind leave, by all plans that are carried out.
 func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
 	left, now := sets.New[string](), k.clock.Now()
 	for _, plan := range k.plans {
@@ -126,7 +126,7 @@ func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 	return left
 }
 
-// LeftBy are the nodes that plans keep one pod away from.
+// LeftBy returns the nodes that plans keep one pod away from.
 func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
 	if !k.inForce.Load() {
 		return nil

@@ -49,7 +49,7 @@ func isControlledBy(pod *cluster.Pod, controller types.UID) bool {
 	return owner != nil && owner.UID == controller
 }
 
-// unplaced is a pod as it was before it had a node.
+// unplaced returns a pod as it was before it had a node.
 func unplaced(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod

@@ -99,5 +99,5 @@ func IsOf(pod *cluster.Pod, plan *v1alpha1.ReschedulingPlan) bool {
 	return pod.Placeholder && strings.HasPrefix(string(pod.UID), prefix(plan))
 }
 
-// prefix is how the UIDs of the placeholders of a plan begin.
+// prefix returns how the UIDs of the placeholders of a plan begin.
 func prefix(plan *v1alpha1.ReschedulingPlan) string { return "reservation/" + string(plan.UID) + "/" }

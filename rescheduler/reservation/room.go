@@ -28,7 +28,7 @@ type Room struct {
 	Taker types.UID
 }
 
-// Rooms are all that plans keep, in the order of the plans and of their steps. Beneficiaries come last.
+// Rooms returns all that plans keep, in the order of the plans and of their steps. Beneficiaries come last.
 func (k *Keeper) Rooms() []Room {
 	if !k.inForce.Load() {
 		return nil

@@ -63,7 +63,7 @@ func (r *Requests) anew(a attempt) bool {
 	return ended && r.Clock.Since(since) >= restAfter(a.number)
 }
 
-// restAfter is how long nobody is asked after a request that was of no use.
+// restAfter returns how long nobody is asked after a request that was of no use.
 func restAfter(number int) time.Duration {
 	rest := firstRest
 	for ; number > 1 && rest < longestRest; number-- {

@@ -23,7 +23,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// ProvisioningRequests is the resource by which cluster autoscalers are asked for nodes.
+// ProvisioningRequests returns the resource by which cluster autoscalers are asked for nodes.
 func ProvisioningRequests() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}
 }
@@ -131,7 +131,7 @@ type subject struct {
 	owners []metav1.OwnerReference
 }
 
-// subjectOf is the pod, or its gang. A gang without an object has no UID: its name stands for it,
+// subjectOf returns the pod, or its gang. A gang without an object has no UID: its name stands for it,
 // and its pods own what is made for it.
 func subjectOf(snap *cluster.Snapshot, pod *cluster.Pod) subject {
 	key, member := membership.Of(pod.Pod)

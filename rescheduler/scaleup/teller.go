@@ -142,7 +142,7 @@ func (t *Teller) concerned() []*cluster.Pod {
 	return pods
 }
 
-// said is the reason that a pod gives, or will when the watch has caught up; "" for none.
+// said returns the reason that a pod gives, or will when the watch has caught up; "" for none.
 func (t *Teller) said(pod *cluster.Pod) string {
 	told, outstanding := t.told[pod.UID]
 	if !outstanding {
@@ -154,7 +154,7 @@ func (t *Teller) said(pod *cluster.Pod) string {
 	return told
 }
 
-// shown is the reason of the condition of a pod, "" when it has none.
+// shown returns the reason of the condition of a pod, "" when it has none.
 func shown(pod *cluster.Pod) string {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == ConditionRearrangingHelps {

@@ -29,7 +29,7 @@ func VerdictOf(plan *planner.Plan) Verdict {
 	return v
 }
 
-// reasonOf is the reason of the condition, "" when a refusal shows nothing.
+// reasonOf returns the reason of the condition, "" when a refusal shows nothing.
 func reasonOf(refusal *planner.Refusal) string {
 	switch refusal.Reason {
 	case planner.ReasonNoNode:

@@ -162,7 +162,7 @@ func (r *Request) check(snap *cluster.Snapshot) (*cluster.Pod, Accepted, field.E
 	return pod, Accepted{r.Pod, node.Name, r.From}, nil
 }
 
-// find is the pod of a name and its node, nil when it is on none.
+// find returns the pod of a name and its node, nil when it is on none.
 func find(snap *cluster.Snapshot, name types.NamespacedName) (*cluster.Pod, *cluster.Node) {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -174,7 +174,7 @@ func find(snap *cluster.Snapshot, name types.NamespacedName) (*cluster.Pod, *clu
 	return nil, nil
 }
 
-// annotations are the patch that writes a request down, on that very pod.
+// annotations returns the patch that writes a request down, on that very pod.
 func annotations(pod *cluster.Pod, from, why string) ([]byte, error) {
 	values := map[string]any{v1alpha1.AnnotationSeparateFrom: from, v1alpha1.AnnotationSeparateWhy: nil}
 	if why != "" {

@@ -149,7 +149,7 @@ func (g *Guard) contentType(r *http.Request) error {
 	return fmt.Errorf("header Content-Type: %q, want %s", came, strings.Join(g.ContentTypes, " or "))
 }
 
-// hostname is the host of host:port, or of a host alone.
+// hostname returns the host of host:port, or of a host alone.
 func hostname(hostport string) string {
 	host := hostport
 	if split, _, err := net.SplitHostPort(hostport); err == nil {

@@ -144,7 +144,7 @@ func (s *slots) turnAway(newcomer *caller) {
 	}
 }
 
-// addressOf is where a connection comes from: of IPv6 the network, as one host has many addresses there.
+// addressOf returns where a connection comes from: of IPv6 the network, as one host has many addresses there.
 func addressOf(c net.Conn) netip.Addr {
 	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *slots) admit(at int) {
 	c.rest()
 }
 
-// replaceable is the connection whose slot one that waits may take, of a caller that is trusted or not; nil for none.
+// replaceable returns the connection whose slot one that waits may take, of a caller that is trusted or not; nil for none.
 func (s *slots) replaceable(trusted bool) *connection {
 	for _, also := range []bool{false, true} {
 		var found *connection
@@ -258,7 +258,7 @@ func (s *slots) replaceable(trusted bool) *connection {
 	return nil
 }
 
-// idlest is the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
+// idlest returns the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
 // connections of trusted callers count as well.
 func (of *caller) idlest(trusted bool) *connection {
 	for at := of.idle.Front(); at != nil; at = at.Next() {

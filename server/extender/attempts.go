@@ -121,7 +121,7 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 	}
 }
 
-// resultOf is the result of an attempt that ends with a bind call of an outcome.
+// resultOf returns the result of an attempt that ends with a bind call of an outcome.
 func resultOf(outcome string) string {
 	switch outcome {
 	case outcomeOK:

@@ -53,7 +53,7 @@ var (
 	errConflict  = errors.New("the API server says that the pod is bound already, or another one by now")
 )
 
-// told is the text of an error for a caller. The API server's words about a conflict have UIDs in them, which a
+// told returns the text of an error for a caller. The API server's words about a conflict have UIDs in them, which a
 // caller who does not know them must not learn.
 func told(err error) string {
 	if apierrors.IsConflict(err) {

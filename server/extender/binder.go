@@ -84,7 +84,7 @@ func (b *pods) bindOnce(c *call) error {
 	return err
 }
 
-// boundAlready is the answer about a pod that does not wait: the scheduler may not have got the answer
+// boundAlready returns the answer about a pod that does not wait: the scheduler may not have got the answer
 // to a former call.
 func (b *pods) boundAlready(c *call) error {
 	pod, node := b.cluster.Placed(c.args.Pod.UID)

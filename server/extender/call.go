@@ -102,7 +102,7 @@ func (c *call) letGo() {
 	c.share.GiveBack()
 }
 
-// profile is the name of the pod's profile, "" while it is not known.
+// profile returns the name of the pod's profile, "" while it is not known.
 func (c *call) profile() string {
 	if c.store == nil {
 		return ""
@@ -110,7 +110,7 @@ func (c *call) profile() string {
 	return c.store.Profile.Name
 }
 
-// class is the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""
+// class returns the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""
 // when it has none, or is not known.
 func (c *call) class() string {
 	if c.subject.pod == nil || c.store == nil {
@@ -162,7 +162,7 @@ func badRequest(err error) error {
 	return &statusError{status: http.StatusBadRequest, outcome: outcomeBadRequest, err: err}
 }
 
-// refusedBody is the answer to a request whose body was not read, or may not be decoded.
+// refusedBody returns the answer to a request whose body was not read, or may not be decoded.
 func refusedBody(err error) error {
 	refusal, is := errors.AsType[*body.RefusalError](err)
 	if !is {

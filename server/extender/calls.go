@@ -97,7 +97,7 @@ func (v *calls) run(verb verb, reader *body.Reader, c *call, w http.ResponseWrit
 	return verb.serve(c)
 }
 
-// open is why calls cannot be answered, nil when they can.
+// open says why calls cannot be answered, nil when they can.
 func (v *calls) open() error {
 	if err := v.ready(); err != nil {
 		return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}

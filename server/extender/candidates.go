@@ -138,7 +138,7 @@ func (k *candidates) goOn(stream int, index int32) {
 	k.last[0] = index
 }
 
-// name is the name of a candidate, by what stands for it in indexes.
+// name returns the name of a candidate, by what stands for it in indexes.
 func (k *candidates) name(index int32) []byte {
 	if index < 0 {
 		return k.unknown[-1-index]
@@ -146,7 +146,7 @@ func (k *candidates) name(index int32) []byte {
 	return []byte(k.names.Name(index))
 }
 
-// quoted is the name of a candidate as a JSON string, in the memory of the writer if the
+// quoted returns the name of a candidate as a JSON string, in the memory of the writer if the
 // node is not known.
 func (k *candidates) quoted(index int32, unknown *jx.Writer) []byte {
 	if index >= 0 {

@@ -17,7 +17,7 @@ func (p *picker) expect(c *call, node *cluster.Node) {
 	}
 }
 
-// first is the place of the highest total; of several, that of one at random.
+// first returns the place of the highest total; of several, that of one at random.
 func (p *picker) first(totals []int64) int {
 	best, ties := 0, 1
 	for i := 1; i < len(totals); i++ {

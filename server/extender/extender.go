@@ -47,7 +47,7 @@ type Options struct {
 	Pick func(n int) int
 }
 
-// BindTime is the time that the API server may take to bind a pod: far less than the time that the pod counts
+// BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
 // on its node by assumption, so that its room is not given away meanwhile.
 func BindTime(timeouts config.Timeouts) time.Duration {
 	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
@@ -102,7 +102,7 @@ func New(o Options) *Extender {
 	}
 }
 
-// Endpoints are the verbs over HTTP.
+// Endpoints returns the verbs over HTTP.
 func (e *Extender) Endpoints() []inspect.Endpoint {
 	var endpoints []inspect.Endpoint
 	for _, v := range e.verbs() {
@@ -123,7 +123,7 @@ func (e *Extender) verbs() []verb {
 	}
 }
 
-// Locks are the locks that verbs take now.
+// Locks returns the locks that verbs take now.
 func (e *Extender) Locks() []canary.Lock {
 	locks := slices.Clone(e.locks)
 	for _, store := range e.profiles.Stores() {
@@ -132,7 +132,7 @@ func (e *Extender) Locks() []canary.Lock {
 	return locks
 }
 
-// locksOf are the locks that calls take whatever profiles there are.
+// locksOf returns the locks that calls take whatever profiles there are.
 func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 	const all = "filter, prioritize, preempt and bind"
 	locks := []canary.Lock{

@@ -89,7 +89,7 @@ type candidate struct {
 	snap *cluster.Snapshot
 }
 
-// bestNow is the best candidate. When none fits it answers so, and says false.
+// bestNow returns the best candidate. When none fits it answers so, and says false.
 func (p *picker) bestNow(c *call) (best candidate, ok bool) {
 	view := p.judge(c)
 	defer view.Close()
@@ -127,7 +127,7 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 	return true, c.ctx.Err()
 }
 
-// named is the candidate of a name; it says false when there is none that fits.
+// named returns the candidate of a name; it says false when there is none that fits.
 func (p *picker) named(c *call, node string) (found candidate, ok bool) {
 	view := p.judge(c)
 	defer view.Close()

@@ -120,7 +120,7 @@ func holds(proposed, answered victims) bool {
 	return false
 }
 
-// planned are the pods on nodes that kube-scheduler does not have there yet: they only count
+// planned returns the pods on nodes that kube-scheduler does not have there yet: they only count
 // there since they were planned ahead of it.
 func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 	planned := sets.New[types.UID]()

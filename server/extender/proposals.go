@@ -77,7 +77,7 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 	return c
 }
 
-// podOn is a pod of a node, nil when it has none of that UID.
+// podOn returns a pod of a node, nil when it has none of that UID.
 func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
 	at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
 	if at < 0 {
@@ -86,7 +86,7 @@ func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
 	return node.Pods[at]
 }
 
-// startOf is when a pod started; later than any other when it has not.
+// startOf returns when a pod started; later than any other when it has not.
 func startOf(pod *cluster.Pod) time.Time {
 	if pod.Status.StartTime == nil {
 		return time.Unix(math.MaxInt32, 0)

@@ -82,7 +82,7 @@ func newWatch(o *Options) watch {
 	return watch{cluster: o.Cluster, lag: watchLag}
 }
 
-// pending is the pod that a request names as the watch shows it, nil for a stranger.
+// pending returns the pod that a request names as the watch shows it, nil for a stranger.
 func (w *watch) pending(ctx context.Context, p *wire.Pod) *cluster.Pod {
 	switch {
 	case p.UID == "": // written by hand

@@ -55,7 +55,7 @@ func newFilterReply(c *call) wire.FilterReply {
 	return wire.NewFilterReply(&c.reply)
 }
 
-// accepted is the candidate at a place of the request as it stands in the answer.
+// accepted returns the candidate at a place of the request as it stands in the answer.
 func accepted(c *call, at int, index int32) []byte {
 	if c.args.WholeNodes {
 		return c.args.Nodes[at]
