@@ -23,7 +23,7 @@ func gatedByOthers(pod *corev1.Pod) {
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "later"})
 }
 
-// wrote fails the test unless this was written since it was last asked, to whichever nodes.
+// wrote fails the test unless this was written since the last call, to any nodes.
 func (p *process) wrote(when string, want ...string) {
 	p.Helper()
 	var got []string

@@ -149,7 +149,7 @@ func TestNobodyComesToANodeThatIsAvoided(t *testing.T) {
 	if diff := cmp.Diff(want, got.Places[0].Against); diff != "" || got.Kept {
 		t.Errorf("%+v; against (-want +got):\n%s", got, diff)
 	}
-	// What becomes of the node makes no difference.
+	// A change of the node makes no difference.
 	plan.Put(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
 	plan.Take(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
 	if got := plan.PlaceAll(pods, 1, time.Time{}); got.Kept {

@@ -358,11 +358,11 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
-		t.Errorf("once the first one is bound, by whom ever, without that the claim was allocated, the second one fits %v", got)
+		t.Errorf("once the first one is bound, by anybody, without that the claim was allocated, the second one fits %v", got)
 	}
 }
 
-// What is known of a class was found out about one of its pods, which may be on a node by now.
+// The knowledge of a class was found out about one of its pods, which may be on a node by now.
 func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
 	c := newCluster()
 	objects := []runtime.Object{

@@ -108,8 +108,8 @@ func newInvalidationBench(t *testing.T) *invalidationBench {
 	return b
 }
 
-// ask asks for the class and returns whom that made the store ask. What it remembers must
-// be what is true.
+// ask asks for the class and returns the predicates and nodes that the store asked about for that. Its memory
+// must be true.
 func (b *invalidationBench) ask() asked {
 	b.Helper()
 	pod := cluster.NewPod(demandingPod("asked", ""))

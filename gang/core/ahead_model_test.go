@@ -11,9 +11,10 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// What a scheduler that nobody registered muster with does to pods with gates and nominations: it keeps the room of
-// gated pods that are nominated, from pods that it takes up a second later. What it has taken up before may still be
-// bound there. When another one leads, it knows of no nomination of a gated pod that has not changed since.
+// A scheduler that nobody registered muster with treats pods with gates and nominations so: it keeps the room
+// of gated pods that are nominated, from pods that it takes up a second later. Pods that it has taken up before
+// may still be bound there. When another scheduler leads, it knows of no nomination of a gated pod that has not
+// changed since.
 
 // modelMargin is how long the scheduler acts on what it saw before.
 const modelMargin = time.Second
@@ -166,8 +167,8 @@ func (w *world) lost(e FindLost) Event {
 	return answer
 }
 
-// loseAll ends the time of the groups that keep no place when these are lost. What is planned for them from then on is a plan
-// of its own, with all the time that a gang has.
+// loseAll ends the time of the groups that keep no place when these are lost. Whatever is planned for them from
+// then on is a plan of its own, with all the time that a gang has.
 func (w *world) loseAll(lost []types.UID) {
 	of := map[int]int{}
 	for _, uid := range lost {

@@ -16,7 +16,7 @@ import (
 )
 
 // A model is a small cluster: a few pods of two groups, nodes with room for a few, an API server and a
-// scheduler that do one thing at a time, in any order. What it does not have is a limit on who comes first.
+// scheduler that do one thing at a time, in any order. It has no limit on the order of events.
 
 const (
 	mostPods   = 6

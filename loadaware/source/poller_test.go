@@ -27,8 +27,8 @@ type answer struct {
 	err     error
 }
 
-// answering is a source that answers what is sent. What the test did before it sent happens before
-// the Poller goes on.
+// answering is a source that answers whatever is sent. Everything that the test did before it sent happens
+// before the Poller goes on.
 type answering chan answer
 
 func (a answering) Read(ctx context.Context, _ []time.Duration) (*Reading, error) {

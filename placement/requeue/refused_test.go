@@ -227,7 +227,7 @@ func (m measured) For(*cluster.Pod, *cluster.Snapshot) predicates.Check {
 	})
 }
 
-// Of what nodes use kube-scheduler hears nothing.
+// kube-scheduler does not hear of the usage of nodes.
 func TestAPodThatWasRefusedForTheLoadOfNodesIsWokenWhenThatChanges(t *testing.T) {
 	run(t, func(p *process) {
 		cfg := config.Default().Profiles[0]

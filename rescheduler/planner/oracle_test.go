@@ -96,7 +96,7 @@ func newOracle(p puzzle, most int) *oracle {
 	return o
 }
 
-// try has the pod at a place, and those after it, move or stay in all ways.
+// try has the pod at a place, and the pods after it, move or stay in all ways.
 func (o *oracle) try(at int) bool {
 	if at == len(o.size) {
 		const most = 1_000_000

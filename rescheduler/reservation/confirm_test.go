@@ -256,7 +256,7 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 	})
 }
 
-// What fits a pod is not known before its claims are made.
+// Whether a pod fits is not known before its claims are made.
 func TestRoomIsNotGivenUpForAPodThatLacksItsClaims(t *testing.T) {
 	w := newWorld(t)
 	w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
