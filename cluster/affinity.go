@@ -33,7 +33,7 @@ type Affinity struct {
 // against every pod, and some take memory for every node.
 const MostTerms = 100
 
-// ErrTooManyTerms says that there are more than MostTerms.
+// ErrTooManyTerms reports more than MostTerms.
 var ErrTooManyTerms = fmt.Errorf("more than %d terms or requirements", MostTerms)
 
 // ParseSelector is [metav1.LabelSelectorAsSelector] of a selector of up to MostTerms requirements.

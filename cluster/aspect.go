@@ -9,7 +9,7 @@ type Aspect uint32
 
 // Aspects of a node.
 const (
-	// AspectAllocatable is what the node offers.
+	// AspectAllocatable covers the resources that the node offers.
 	AspectAllocatable Aspect = 1 << iota
 	// AspectLabels are the node's labels.
 	AspectLabels
@@ -30,19 +30,18 @@ const (
 	// AspectPods are the pods on the node: their presence, labels, volumes and
 	// resource claims, and whether they are being deleted.
 	AspectPods
-	// AspectPodStates is what else is known of those pods: their limits, annotations,
-	// priority and quality of service, and when they were scheduled and initialized. It
-	// does not include that a pod comes or goes.
+	// AspectPodStates covers everything else about those pods: their limits, annotations, priority and quality
+	// of service, and when they were scheduled and initialized. A pod that comes or goes does not change it.
 	AspectPodStates
 	// AspectAnnotations are the node's annotations.
 	AspectAnnotations
-	// AspectUsage is what was measured on the node.
+	// AspectUsage covers the measured usage of the node.
 	AspectUsage
 	// AspectExpected is the pods that are likely to come to the node.
 	AspectExpected
 	// AspectFeatures are the features that the node's kubelet declares.
 	AspectFeatures
-	// AspectDevices are the devices that the node alone has, and who holds them.
+	// AspectDevices covers the devices that the node alone has, and the pods that hold them.
 	AspectDevices
 )
 
@@ -77,7 +76,8 @@ const (
 	AspectNominated
 	// AspectDeviceClass is any DeviceClass.
 	AspectDeviceClass
-	// AspectSharedDevices are the devices of pools that belong to no single node, and who holds them.
+	// AspectSharedDevices covers the devices of pools that belong to no single node, and the pods that hold
+	// them.
 	AspectSharedDevices
 
 	aspectEnd

@@ -19,7 +19,7 @@ var (
 	ErrPodPlaced = errors.New("the pod is on a node already")
 )
 
-// What became of an assumption.
+// Ends of an assumption.
 const (
 	outcomeConfirmed = "confirmed" // the watch shows the pod on that node
 	outcomeRefuted   = "refuted"   // the watch shows it elsewhere, finished or gone
@@ -45,13 +45,13 @@ func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before
 // It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
 func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
 
-// Basis is what a pod was judged on.
+// Basis describes the state that a pod was judged on.
 type Basis struct {
 	// Node is the state of the node that the pod fits.
 	Node *Node
 	// Generation of the snapshot in which the pod was judged.
 	Generation uint64
-	// Aspects are what the verdict read of other nodes and of the cluster as a whole.
+	// Aspects are the aspects that the verdict read of other nodes and of the cluster as a whole.
 	Aspects Aspect
 }
 
@@ -110,7 +110,7 @@ func (l *ledger) assumeAll(pods []*Pod, on *Node) error {
 	return nil
 }
 
-// Assumed is the node on which a pod is assumed, "" when it is not.
+// Assumed returns the node on which a pod is assumed, "" when it is not.
 func (c *Cluster) Assumed(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *Cluster) Bind(uid types.UID, node string, while time.Duration) {
 	}
 }
 
-// Binding is the node to which a pod may be bound any moment, by Bind; "" for none.
+// Binding returns the node to which a pod may be bound any moment, by Bind; "" for none.
 func (c *Cluster) Binding(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,7 @@ func (l *ledger) release(uid types.UID) {
 	}
 }
 
-// keeps says that kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
+// keeps reports whether kube-scheduler is still about to bind a pod where it is assumed, as far as the API server
 // shows: it nominates the pod there before it waits for volumes or devices, however long that takes, and takes that
 // back when the attempt fails (bindingCycle and handleBindingCycleError in pkg/scheduler/schedule_one.go).
 // Once the API server was asked to bind the pod, its answer decides.

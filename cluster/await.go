@@ -13,9 +13,9 @@ type arrival struct {
 	waiting int
 }
 
-// AwaitPending is PendingPod, but for a pod that the watch has not shown at all, or not with its claims, it waits
-// until it does, so long at most, or the context ends: kube-scheduler follows the API server by watches of its own, which
-// may be ahead of these.
+// AwaitPending is PendingPod, except that it waits for a pod that the watch has not shown yet, or not with its
+// claims. It waits until the watch shows the pod, at most for the given time or until the context ends:
+// kube-scheduler follows the API server by watches of its own, which may be ahead of these.
 func (c *Cluster) AwaitPending(ctx context.Context, uid types.UID, longest time.Duration) *Pod {
 	c.mu.Lock()
 	pod, a := c.waiting.await(uid)

@@ -38,8 +38,8 @@ func BenchmarkSnapshotAfterPodEvent(b *testing.B) {
 	}
 }
 
-// One of 5,000 nodes changes its zone, and somebody asks for the domains of two
-// keys, one of which has a domain per node.
+// One of 5,000 nodes changes its zone, and somebody asks for the domains of two keys. One of the keys has a
+// domain per node.
 func BenchmarkDomainsAfterNodeEvent(b *testing.B) {
 	const nodes = 5000
 	c := newCluster(b)

@@ -43,7 +43,7 @@ func (r *reached) note(version string) {
 	}
 }
 
-// has says that a version is not later than the last one, or is none.
+// has reports whether a version is not later than the last one, or is none.
 func (r *reached) has(version string) bool {
 	last := r.version.Load()
 	if last == nil {
@@ -53,9 +53,9 @@ func (r *reached) has(version string) bool {
 	return err != nil || after <= 0
 }
 
-// CatchUp waits until the view has every pod as it is now, or later. What others did before it was called
-// is then in the view, however late the watch was. It lists the metadata of all pods, again and
-// again, so it is for rare occasions. The error, when the context ends before, says what is missing.
+// CatchUp waits until the view has every pod as it is now, or later. However late the watch was, the view then
+// has everything that others did before the call. It lists the metadata of all pods, again and again, so it is
+// for rare occasions. The error, when the context ends before, says what is missing.
 func (w *Watcher) CatchUp(ctx context.Context) error {
 	if w.metadata == nil {
 		return errors.New("to catch up takes a metadata client")
@@ -87,7 +87,7 @@ func (w *Watcher) feed(resource string) *feed {
 	return w.feeds[slices.IndexFunc(w.feeds, func(f *feed) bool { return f.resource == resource })]
 }
 
-// latestPod is the highest version of the pods that there are, "" when there are none.
+// latestPod returns the highest version of the present pods, "" when there are none.
 func (w *Watcher) latestPod(ctx context.Context) (latest string, err error) {
 	pods := w.metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	var last reached

@@ -26,7 +26,7 @@ type behind struct {
 
 	mu      sync.Mutex
 	listed  []string // versions of the pods that there are
-	refuses bool     // whoever lists them
+	refuses bool     // lists fail
 }
 
 // set changes what a list shows.

@@ -29,7 +29,7 @@ type Cluster struct {
 	log     *slog.Logger
 	metrics *metrics
 
-	mu           lock.Mutex // serialises writers; guards everything below, but for what the view has published
+	mu           lock.Mutex // serialises writers; guards everything below, except what the view has published
 	view         view
 	ledger       *ledger
 	fleet        *fleet

@@ -16,7 +16,7 @@ type CustomTable = Table[types.NamespacedName, *v1alpha1.Observed]
 // customWriter is the changing side of a CustomTable.
 type customWriter = tableWriter[types.NamespacedName, *v1alpha1.Observed]
 
-// Custom are the objects of a custom resource, none when the cluster does not
+// Custom returns the objects of a custom resource, none when the cluster does not
 // have it. They were decoded when the watch showed them, and must not be changed.
 func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
 	return o.custom[resource]
@@ -25,8 +25,8 @@ func (o *Objects) Custom(resource schema.GroupVersionResource) CustomTable {
 // CustomHandler takes the objects of a custom resource. Its functions are called one at a
 // time, but Watched. All but Trim and Watched are required.
 type CustomHandler struct {
-	// Trim makes of an object what is kept of it, in memory of the watch as well, and given to
-	// the functions below. What it returns must have the object's metadata. [Trim] when nil.
+	// Trim reduces an object to the part that is kept, in memory of the watch as well, and given to the
+	// functions below. Its result must have the object's metadata. [Trim] when nil.
 	Trim cache.TransformFunc
 	// Watched is told when the resource cannot be watched, of another reason for that, and
 	// with nil when it can.

@@ -16,8 +16,8 @@ import (
 	"muster.dev/muster/api/bounded"
 )
 
-// object puts one object of a dump into the view, or on the list of those that
-// do not belong there. It is of the default kind if it names none.
+// object puts one object of a dump into the view, or on the list of objects that do not belong there. An object
+// that names no kind is of the default kind.
 func (l *loader) object(data []byte, kind metav1.TypeMeta) error {
 	if _, err := bounded.Length(data); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (l *loader) object(data []byte, kind metav1.TypeMeta) error {
 	return l.cluster.Set(object)
 }
 
-// customObject gives an object to who takes its kind.
+// customObject gives an object to the handler of its kind.
 func (l *loader) customObject(data []byte, kind *CustomKind) error {
 	object := &unstructured.Unstructured{}
 	if err := bounded.Decode(data, &object.Object); err != nil {
@@ -79,7 +79,7 @@ func (l *loader) customObject(data []byte, kind *CustomKind) error {
 	return nil
 }
 
-// typeOf is what an object says that it is. It reads no further than it must.
+// typeOf returns the kind that an object names. It reads no further than it must.
 func typeOf(data []byte) metav1.TypeMeta {
 	var kind metav1.TypeMeta
 	_ = jx.DecodeBytes(data).ObjBytes(func(d *jx.Decoder, field []byte) (err error) {
@@ -99,7 +99,7 @@ func typeOf(data []byte) metav1.TypeMeta {
 	return kind
 }
 
-// nameOf is the name of an object that may not be one, for an error.
+// nameOf returns the name of an object that may not be one, for an error.
 func nameOf(data []byte) string {
 	var name types.NamespacedName
 	_ = jx.DecodeBytes(data).ObjBytes(func(d *jx.Decoder, field []byte) error {

@@ -20,7 +20,8 @@ type Devices struct {
 	Claims []*resourcev1.ResourceClaim
 }
 
-// without is d once a pod has left, which is not among those that stay: what only it has reserved is given back.
+// without returns d after a pod has left. Reservations of that pod are given back unless a pod that stays
+// shares them.
 func (d *Devices) without(pod types.UID, stay []*Pod) *Devices {
 	if d == nil || !slices.ContainsFunc(d.Claims, func(c *resourcev1.ResourceClaim) bool { return reservedFor(c, pod) }) {
 		return d
@@ -49,7 +50,7 @@ type pool struct {
 	claims map[types.NamespacedName]*resourcev1.ResourceClaim
 }
 
-// home is the name of the one node that has the devices of the pool, "" when others may have some.
+// home returns the name of the one node that has the devices of the pool, "" when others may have some.
 func (p *pool) home() string {
 	home := ""
 	for _, slice := range p.slices {
@@ -64,11 +65,11 @@ func (p *pool) home() string {
 
 // inventory puts together which devices there are, by the node that has them.
 type inventory struct {
-	slices map[string]*resourcev1.ResourceSlice // as the API tells of them; those of a pool have the taints of rules as well
+	slices map[string]*resourcev1.ResourceSlice // as the API shows them; slices of a pool also have the taints of rules
 	taints taintRules
 	claims map[types.NamespacedName]*resourcev1.ResourceClaim // allocated ones
 	pools  map[poolID]*pool
-	homes  map[string]sets.Set[poolID] // by the name of a node; under "" those that are of no one node
+	homes  map[string]sets.Set[poolID] // by the name of a node; under "" the pools that belong to no single node
 }
 
 func newInventory() inventory {
@@ -163,7 +164,8 @@ func (i *inventory) change(id poolID, changed sets.Set[string], how func(*pool))
 	i.homes[after].Insert(id)
 }
 
-// at is what a node has alone, or what is of no one node under "". It is nil for nothing.
+// at returns the devices of one node, or under "" the devices that belong to no single node. It returns nil if
+// there are none.
 func (i *inventory) at(home string) *Devices {
 	slicesThere, claims := map[string]*resourcev1.ResourceSlice{}, map[types.NamespacedName]*resourcev1.ResourceClaim{}
 	for id := range i.homes[home] {

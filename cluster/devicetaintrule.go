@@ -13,7 +13,7 @@ type DeviceTaintRule = resourcev1.DeviceTaintRule
 // DeviceTaintRuleSpec says which devices, and how.
 type DeviceTaintRuleSpec = resourcev1.DeviceTaintRuleSpec
 
-// DeviceTaintSelector says which devices: those that are of all that it names.
+// DeviceTaintSelector selects the devices that match all fields it sets.
 type DeviceTaintSelector = resourcev1.DeviceTaintSelector
 
 func taintRuleSources(client kubernetes.Interface) []source {

@@ -24,7 +24,7 @@ type DeviceTaintRuleSpec struct {
 	Taint          resourcev1.DeviceTaint
 }
 
-// DeviceTaintSelector says which devices: those that are of all that it names.
+// DeviceTaintSelector selects the devices that match all fields it sets.
 type DeviceTaintSelector struct{ Driver, Pool, Device *string }
 
 // DeepCopyObject implements runtime.Object.

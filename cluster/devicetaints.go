@@ -33,7 +33,7 @@ func (r taintRules) taint(slice *resourcev1.ResourceSlice) *resourcev1.ResourceS
 	return tainted
 }
 
-// concerns says that a rule may taint devices of a slice. A rule without a selector taints none.
+// concerns reports whether a rule may taint devices of a slice. A rule without a selector taints none.
 func concerns(rule *DeviceTaintRule, slice *resourcev1.ResourceSlice) bool {
 	if rule == nil || rule.Spec.DeviceSelector == nil {
 		return false

@@ -18,9 +18,9 @@
 //     it counts on its node until the watch confirms or refutes it, or until
 //     it expires.
 //
-// A [Cluster] is one lock over four parts, none of which knows it: the view makes snapshots and keeps the journal;
-// the ledger says where pods count, assumed, held and expected ones included; the fleet puts nodes together of what
-// is known of them; and the pods that wait are kept apart, with those who follow them.
+// A [Cluster] is one lock over four parts, and none of them knows the lock: the view makes snapshots and keeps
+// the journal; the ledger says where pods count, assumed, held and expected ones included; the fleet assembles
+// nodes from everything known about them; a fourth part keeps the waiting pods and tells their followers.
 //
 // Anything that depends on more than one read takes one snapshot and stays
 // with it:

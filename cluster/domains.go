@@ -14,11 +14,10 @@ import (
 // immutable and safe for concurrent use, and snapshots between which no node
 // changed its domain mostly share one.
 //
-// A number belongs to the value of the label in all snapshots between which
-// [Snapshot.Since] can tell what changed, and to no other value: a domain that is gone
-// costs the place of its number in such slices, and gets it back when it returns. When
-// most numbers are of values that no node has any more, as the host names of nodes that
-// came and went, they are given anew, and the journal begins anew with them.
+// A number belongs to the value of the label in all snapshots between which [Snapshot.Since] can tell what
+// changed, and to no other value. A domain that is gone still costs the place of its number in such slices, and
+// gets the number back when it returns. Once most numbers belong to values that no node has any more, such as
+// host names of nodes that came and went, all values get new numbers and the journal restarts.
 type Domains struct {
 	of  []int32 // domain by index of the node; indexes beyond are in none
 	end int
@@ -30,7 +29,7 @@ type Domains struct {
 
 const noDomain = -1
 
-// Of is the number of the domain of the node under an index, -1 when there is no
+// Of returns the number of the domain of the node under an index, -1 when there is no
 // such node or it lacks the label. An empty value of the label is a domain like
 // every other.
 func (d *Domains) Of(index int32) int32 {
@@ -53,7 +52,7 @@ func (d *Domains) Members(id int32) iter.Seq[int32] {
 	return slices.Values(d.members[d.first[id]:d.first[id+1]])
 }
 
-// Size is the number of nodes of a domain.
+// Size returns the number of nodes of a domain.
 func (d *Domains) Size(id int32) int {
 	if id < 0 || int(id) >= d.end {
 		return 0

@@ -191,8 +191,8 @@ func TestNumbersOfNodesThatAreGoneAreGivenAnew(t *testing.T) {
 	}
 }
 
-// Whoever asks for keys that no node has, and for keys that some have and then no more, does not
-// make others pay for it.
+// A caller that asks for keys that no node has, or that nodes no longer have, does not make others pay for
+// them.
 func TestKeysThatNobodyUsesCostNothing(t *testing.T) {
 	const nodes, keys = 1000, 2000
 	c := newCluster(t)
@@ -219,7 +219,7 @@ func TestKeysThatNobodyUsesCostNothing(t *testing.T) {
 		c.Snapshot().Domains(zone)
 	}
 	if kept := fmt.Sprint(slices.Sorted(maps.Keys(c.view.domains.last.byKey))); kept != "["+zone+"]" {
-		t.Errorf("the domains of %.100s are kept up to date, and only those of the zone are asked for", kept)
+		t.Errorf("the domains of %.100s are kept up to date, and only the zone is asked for", kept)
 	}
 	runtime.KeepAlive(c)
 }

@@ -6,15 +6,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// domainNumbers gives every value of a topology key its number. Snapshots share one,
-// so that they agree, whichever of them is asked first.
+// domainNumbers gives every value of a topology key its number. Snapshots share one, so that they agree in any
+// order of calls.
 type domainNumbers struct {
 	mu    sync.Mutex // guards this and every domainTables with these numbers
 	byKey map[string]map[string]int32
 	given int // numbers of all keys
 }
 
-// of is the number of the domain of a node, which may be nil. The caller holds the lock.
+// of returns the number of the domain of a node, which may be nil. The caller holds the lock.
 func (n *domainNumbers) of(node *Node, key string) int32 {
 	if node == nil {
 		return noDomain
@@ -93,7 +93,7 @@ type domainsWriter struct {
 	carried *tableWriter[string, struct{}]
 	nodes   map[string]int // how many nodes have a label, by its key
 	spare   int            // how many numbers there may be, at least, of values that no node has
-	enough  int            // so many may be given before it is looked how many are in use
+	enough  int            // numbers that may be given before the next check how many are in use
 }
 
 func newDomainsWriter() *domainsWriter {
@@ -161,7 +161,7 @@ func (w *domainsWriter) count(nodes *nodeTable) {
 	}
 }
 
-// wasteful says that most numbers are of values that no node has. To find out takes a walk over
+// wasteful reports whether most numbers are of values that no node has. To find out takes a walk over
 // the nodes, which is made when it may be so by what was found the last time.
 func (w *domainsWriter) wasteful(numbers *domainNumbers, nodes *nodeTable) bool {
 	if numbers.given < w.enough {

@@ -46,7 +46,7 @@ func (c *Cluster) Unexpect(uid types.UID) {
 	c.ledger.unexpect(uid, "")
 }
 
-// disappoint ends an expectation of which nothing came in time.
+// disappoint ends an expectation that was not met in time.
 func (l *ledger) disappoint(e *expectation) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -46,7 +46,7 @@ func TestAPodIsExpectedUntilMoreIsKnown(t *testing.T) {
 			<-time.After(time.Minute)
 			synctest.Wait()
 		}, ""},
-		{"it is expected anew before that", func(_ *testing.T, c *Cluster, p *Pod) {
+		{"it is expected again before that", func(_ *testing.T, c *Cluster, p *Pod) {
 			<-time.After(40 * time.Second)
 			c.Expect(p, "a")
 			<-time.After(40 * time.Second)

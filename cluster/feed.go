@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// apiObject is what informers hand out.
+// apiObject is the type of objects that informers hand out.
 type apiObject interface {
 	runtime.Object
 	metav1.Object
@@ -85,7 +85,7 @@ func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*f
 	)
 }
 
-// synced says that every object of the initial list was handed on. A feed that
+// synced reports whether every object of the initial list was handed on. A feed that
 // may do without its resource does not wait for one that is missing or denied.
 func (f *feed) synced() bool {
 	if f.handled.HasSynced() {
@@ -123,7 +123,7 @@ func handler(s source) cache.ResourceEventHandler {
 	}
 }
 
-// sameOnItsNode says that of a pod on a node nothing changed that is read, as when its kubelet
+// sameOnItsNode reports whether of a pod on a node nothing changed that is read, as when its kubelet
 // reports that it still runs. The version of such a pod is not read either.
 func sameOnItsNode(from, to apiObject) bool {
 	before, is := from.(*corev1.Pod)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// fleet puts nodes together: of their objects, their CSINodes, what was measured on them, and the pods that the
-// ledger has there. What comes before its node, or outlives it, is kept.
+// fleet puts nodes together: of their objects, their CSINodes, measurements of them, and the pods that the
+// ledger has there. A part that comes before its node, or outlives it, is kept.
 type fleet struct {
 	*view
 
@@ -69,7 +69,7 @@ func (f *fleet) changeCSI(name string, object *storagev1.CSINode) {
 	}
 }
 
-// sameCSI says that two states of a CSINode say the same of its drivers, nil for none.
+// sameCSI reports whether two states of a CSINode say the same of its drivers, nil for none.
 func sameCSI(a, b *storagev1.CSINode) bool {
 	return a == b || a != nil && b != nil && sameButVersion(a, b)
 }
@@ -90,7 +90,8 @@ func (f *fleet) setUsage(node string, usage *Usage) {
 	}
 }
 
-// refreshDevices takes in that the devices of some nodes have changed, or under "" those that are of no one node.
+// refreshDevices takes over that the devices of some nodes have changed, or under "" the devices that belong to
+// no single node.
 func (f *fleet) refreshDevices(homes sets.Set[string]) {
 	for _, home := range slices.Sorted(maps.Keys(homes)) {
 		devices := f.at(home)

@@ -28,14 +28,14 @@ func (f *followers[Event]) add(lock sync.Locker, follow func(Event)) (stop func(
 	}
 }
 
-// PodState is what the watch shows of a pod.
+// PodState is the state of a pod as the watch shows it.
 type PodState struct {
 	UID types.UID
 	// Pod is the pod, with or without a node, nil when it is gone or has finished.
 	Pod *Pod
 }
 
-// FollowPods has a function told of all pods that there are now, in the order of their
+// FollowPods has a function told of all present pods, in the order of their
 // names, and of every later change, in the order of the watch, until stop is called.
 // Assumptions are no changes. The function is called while the cluster is locked: it must
 // return at once and not call the cluster.

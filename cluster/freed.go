@@ -1,10 +1,10 @@
 package cluster
 
-// Room is freed unseen when a pod ceases to count on a node where the API server never showed it:
-// an assumption that is released, expires, moves or is refuted, room that was held, a pod that was
-// expected. All of these end in markFreed, whoever ends them and why, so that none is missing in
-// [Snapshot.Freed]. A pod that the watch showed on its node goes for kube-scheduler as well. Of a
-// lost node there is no room to be freed, but the pod that counted there may go elsewhere now.
+// Room is freed unseen when a pod ceases to count on a node where the API server never showed it: an assumption
+// that is released, expires, moves or is refuted, room that was held, a pod that was expected. All of these end
+// in markFreed, regardless of the caller and the reason, so that [Snapshot.Freed] misses none. A pod that the
+// watch showed on its node leaves kube-scheduler's view as well. A lost node has no room to free, but the pod
+// that counted there may go elsewhere now.
 
 // left notes that a pod no longer counts on the node where it did.
 func (l *ledger) left(at place) {
@@ -13,7 +13,7 @@ func (l *ledger) left(at place) {
 	}
 }
 
-// unseen says that the watch has not shown the pod there.
+// unseen reports whether the watch has not shown the pod there.
 func (p place) unseen() bool { return p.pod.Spec.NodeName != p.node }
 
 // NoteFreed notes that pods may go where they could not, though nothing has ceased to count: somebody
@@ -33,7 +33,7 @@ func (v *view) noteFreed() {
 // markFreed notes of the last change that it freed room unseen.
 func (v *view) markFreed() { v.freed = v.generation }
 
-// passesBy says that a pod is bound to another node than it was nominated to: kube-scheduler kept
+// passesBy reports whether a pod is bound to another node than it was nominated to: kube-scheduler kept
 // room for it there, and tells nobody that it does no more (deletePodFromSchedulingQueue in
 // pkg/scheduler/eventhandlers.go).
 func (w *waiting) passesBy(bound *Pod) bool {

@@ -96,7 +96,7 @@ func TestNodesThatAreOpenAgainCountAsFreed(t *testing.T) {
 	}
 }
 
-// Whatever happens: when muster's own books of a node become smaller and the watch shows no pod that
+// In any course of events: when muster's own books of a node become smaller and the watch shows no pod that
 // left it, room was freed.
 func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {
 	seeded.Check(t, func(rt *rapid.T) {

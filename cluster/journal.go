@@ -12,13 +12,12 @@ type Change struct {
 	Generation uint64
 	Node       int32 // -1 for an aspect of the cluster as a whole
 	Aspects    Aspect
-	// Object came, changed or went, when there is no node. Its namespace is "" if
-	// its kind has none. What it was and is stands in the Objects before and after.
+	// Object came, changed or went, when there is no node. Its namespace is "" if its kind has none. The
+	// Objects before and after have its two states.
 	Object types.NamespacedName
 }
 
-// journalLength is how many changes can at least be replayed. A reader further
-// behind starts anew.
+// journalLength is the least number of changes that can be replayed. A reader further behind starts over.
 const journalLength = 1 << 16
 
 // journal is append-only: a published part of it never changes, so snapshots
@@ -39,7 +38,7 @@ func (j *journal) append(c Change) {
 	j.changes = append(j.changes, c)
 }
 
-// forget has the journal begin anew after a generation, which must be the last one.
+// forget restarts the journal after a generation, which must be the last one.
 func (j *journal) forget(generation uint64) { *j = journal{forgotten: generation} }
 
 // since returns what came after a generation, oldest first. It says false when

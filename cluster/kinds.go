@@ -46,8 +46,8 @@ func keep[K comparable, T any, P object[T]](
 	return kind
 }
 
-// sameSelector says of two states of a controller whether it is the same one with the same selector:
-// then it is only scaled, or being deleted, which is nothing to those who go by selectors.
+// sameSelector reports whether two states of a controller are the same controller with the same selector: then
+// it is only scaled, or being deleted, which does not matter to readers of selectors.
 func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 	return func(last, next P) bool {
 		return last.GetUID() == next.GetUID() && equality.Semantic.DeepEqual(selector(last), selector(next))
@@ -95,7 +95,7 @@ func (c *Cluster) Set(object runtime.Object) error {
 	return nil
 }
 
-// isOfDevices says that an object shows that muster may read what there is of devices.
+// isOfDevices reports whether an object shows that muster may read objects about devices.
 func isOfDevices(object runtime.Object) bool {
 	switch object.(type) {
 	case *resourcev1.DeviceClass, *resourcev1.ResourceSlice, *resourcev1.ResourceClaim:

@@ -37,9 +37,9 @@ type ledger struct {
 	orphans  map[string]map[types.UID]*Pod // placed pods whose node is not known
 }
 
-// Who has a pod count on a node.
+// The parties that have a pod count on a node.
 const (
-	decided = true  // muster: whoever is judged later has it counted
+	decided = true  // muster: every later judgement counts it
 	shown   = false // the watch
 )
 
@@ -73,7 +73,7 @@ func (l *ledger) put(pod *Pod, name string, foreseen bool) {
 	}
 }
 
-// assigned is the pod as it counts on a node from now on, or from when it came to count
+// assigned returns the pod as it counts on a node from now on, or from when it came to count
 // there.
 func (p *Pod) assigned(before place, node string, now time.Time) *Pod {
 	next := *p
@@ -138,7 +138,7 @@ func (l *ledger) adopt(node string) map[types.UID]*Pod {
 	return pods
 }
 
-// podChanges are the aspects of a node that change when one state of a pod on
+// podChanges returns the aspects of a node that change when one state of a pod on
 // it gives way to the next.
 func podChanges(from, to *Pod) Aspect {
 	var changed Aspect
@@ -162,10 +162,10 @@ func podChanges(from, to *Pod) Aspect {
 	return changed
 }
 
-// asksDevices says that a pod may ask for devices: by claims, or by a resource that a DeviceClass may stand for.
+// asksDevices reports whether a pod may ask for devices: by claims, or by a resource that a DeviceClass may stand for.
 func asksDevices(pod *Pod) bool { return len(pod.Claims) > 0 || len(pod.Requests.Scalars) > 0 }
 
-// sameState says that nothing of AspectPodStates differs between two states of a pod. An API
+// sameState reports whether nothing of AspectPodStates differs between two states of a pod. An API
 // server lets neither priority nor quality of service change (ValidatePodUpdate and
 // ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go); the journal does not count
 // on it.
@@ -175,7 +175,7 @@ func sameState(from, to *Pod) bool {
 		from.Assigned.Equal(to.Assigned) && alike(from, to, corev1.PodScheduled) && alike(from, to, corev1.PodInitialized)
 }
 
-// alike says that a condition of a pod is true in both of its states, since the same time,
+// alike reports whether a condition of a pod is true in both of its states, since the same time,
 // or in neither.
 func alike(from, to *Pod, condition corev1.PodConditionType) bool {
 	before, was := from.True(condition)

@@ -34,8 +34,8 @@ import (
 // custom resources are read where custom says who takes them. An object without a namespace is in "default", and one
 // without a UID gets one made of its kind, namespace and name; no other default of the API server is filled in.
 //
-// An error names the file, the document in it, the item and the field. What was
-// read before it is in the view.
+// An error names the file, the document in it, the item and the field. Everything read before it is in the
+// view.
 func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*Loaded, error) {
 	l := &loader{
 		cluster: c,
@@ -56,7 +56,7 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 	return l.loaded, nil
 }
 
-// podGroups are the kinds of PodGroups, which are kept.
+// podGroups returns the kinds of PodGroups, which are kept.
 func podGroups(c *Cluster) (kinds []CustomKind) {
 	for _, resource := range v1alpha1.Resources() {
 		kept := keepCustom(c, resource)
@@ -122,7 +122,7 @@ type loader struct {
 	loaded  *Loaded
 }
 
-// CustomKind is a kind of a custom resource in dumps, and who takes its objects.
+// CustomKind is a kind of a custom resource in dumps, and the function that takes its objects.
 type CustomKind struct {
 	Kind     schema.GroupVersionKind
 	Resource schema.GroupVersionResource
@@ -241,7 +241,7 @@ func (l *loader) document(decoder *json.Decoder) error {
 // itemList is a list while it is read.
 type itemList struct {
 	seen bool
-	// meta is what its items are if they do not say so themselves.
+	// meta is the type of items that name none themselves.
 	meta metav1.TypeMeta
 	// waiting are the items that came before the list said what they are.
 	waiting []waitingItem
@@ -252,8 +252,8 @@ type waitingItem struct {
 	data json.RawMessage
 }
 
-// listMeta is what the items of a NodeList, a PodList and so on are, and
-// nothing for a plain List or one whose kind is not known yet.
+// listMeta returns the type of the items of a NodeList, a PodList and so on, and nothing for a plain List or a
+// list whose kind is not known yet.
 func listMeta(fields map[string]json.RawMessage) metav1.TypeMeta {
 	var m metav1.TypeMeta
 	_ = json.Unmarshal(fields["apiVersion"], &m.APIVersion)

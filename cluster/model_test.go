@@ -22,9 +22,8 @@ import (
 	"muster.dev/muster/api/seeded"
 )
 
-// Whatever happens, in whatever order: the view is what a naive model says,
-// older snapshots stay as they were, and the journal leads from any of them to
-// the present one.
+// After any events in any order, the view equals a naive model, older snapshots stay as they were, and the
+// journal leads from any of them to the present one.
 func TestTheViewIsWhatANaiveModelSays(t *testing.T) {
 	seeded.Check(t, func(r *rapid.T) {
 		m := &model{
@@ -550,7 +549,7 @@ func (m *model) checkReplay(r *rapid.T, from, to *Snapshot) {
 	}
 }
 
-// objectChange is what the journal says of an object.
+// objectChange is the journal's entry about an object.
 type objectChange struct {
 	aspect Aspect
 	name   types.NamespacedName

@@ -47,7 +47,7 @@ func (n *newcomers) follow(uid types.UID, pod *Pod, now time.Time) {
 	}
 }
 
-// forget takes a pod out of a map. A map keeps the size that it once had, so that an empty one is made anew.
+// forget takes a pod out of a map. It replaces an emptied map by a new one, because a map never shrinks.
 func forget(from *map[types.UID]newcomer, uid types.UID) {
 	if _, there := (*from)[uid]; !there {
 		return
@@ -57,16 +57,17 @@ func forget(from *map[types.UID]newcomer, uid types.UID) {
 	}
 }
 
-// Came is how many pods have come to wait so far. See [Cluster.Untried].
+// Came returns how many pods have come to wait so far. See [Cluster.Untried].
 func (c *Cluster) Came() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting.newcomers.came
 }
 
-// Untried reports whether the scheduler of a name has yet to decide about one of the first so many pods that came to
-// wait: the watch shows none of bound, refused, nominated or gone. It may have chosen a node for such a pod, by what it
-// knew then, and not have said so. Pods that came before since do not count: nobody may be there to try them.
+// Untried reports whether the scheduler of a name has yet to decide about one of the pods that came to wait up
+// to a count: the watch shows the pod neither bound, refused, nominated nor gone. The scheduler may have chosen
+// a node for such a pod, by the state that it knew then, without having said so. Pods that came before since do
+// not count: perhaps no scheduler is there to try them.
 func (c *Cluster) Untried(schedulerName string, first uint64, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,9 +79,9 @@ func (c *Cluster) Untried(schedulerName string, first uint64, since time.Time) b
 	return false
 }
 
-// Waits reports whether one of the first so many pods that came to wait does so still, for whichever scheduler. If none
-// does, the watch has shown what became of each: nothing is left that anybody could put on a node by what was known
-// when they were so many.
+// Waits reports whether one of the pods that came to wait up to a count still waits, for any scheduler. If none
+// does, the watch has shown the fate of each, and no scheduler can still place one of them by the state known
+// at that count.
 func (c *Cluster) Waits(first uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

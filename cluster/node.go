@@ -26,9 +26,9 @@ type Node struct {
 	// same name, has another one.
 	Joined uint64
 
-	// Allocatable is what the node offers to pods.
+	// Allocatable are the resources that the node offers to pods.
 	Allocatable Resources
-	// Requested is what its pods ask for together.
+	// Requested is the sum of the requests of its pods.
 	Requested Resources
 	// NonZeroMilliCPU and NonZeroMemory are the same with defaults for
 	// containers that ask for nothing; see Pod.
@@ -47,7 +47,7 @@ type Node struct {
 	// Devices are the devices that only this node has, nil when it has none.
 	Devices *Devices
 
-	// Usage is what was measured on the node, nil when nothing is known.
+	// Usage is the measured usage of the node, nil when nothing is known.
 	Usage *Usage
 
 	// Expected are pods that kube-scheduler is about to put on some node, and likely on this
@@ -55,7 +55,7 @@ type Node struct {
 	Expected []*Pod
 }
 
-// newNode is a node without pods.
+// newNode returns a node without pods.
 func newNode(object *corev1.Node, index int32) *Node {
 	return &Node{Node: object, Index: index, Allocatable: ResourcesOf(object.Status.Allocatable)}
 }
@@ -101,8 +101,7 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	return &next, changed
 }
 
-// WithPod is n with one more pod. It serves the writer and everybody who asks
-// "what if".
+// WithPod returns n with one more pod. It serves the writer and every caller that asks "what if".
 func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n
 	next.add(pod)
@@ -123,7 +122,8 @@ func (n *Node) WithoutPod(uid types.UID) *Node {
 	return next
 }
 
-// without is n without the pod of that UID, or n itself if it has none. Its devices are still those that the API tells of.
+// without returns n without the pod of that UID, or n itself if it has no such pod. The devices stay as the API
+// shows them.
 func (n *Node) without(uid types.UID) *Node {
 	at := slices.IndexFunc(n.Pods, func(p *Pod) bool { return p.UID == uid })
 	if at < 0 {
@@ -151,8 +151,8 @@ func (n *Node) add(pod *Pod) {
 	n.NonZeroMemory = quantity.Sum(n.NonZeroMemory, pod.NonZeroMemory)
 }
 
-// subtract counts what a pod asks for no more, which is not among the node's pods now. What is left of a sum that 64 bits
-// did not hold is counted again.
+// subtract stops counting the requests of a pod that is not among the node's pods any more. A sum that did not
+// fit 64 bits is counted again.
 func (n *Node) subtract(pod *Pod) {
 	if n.Requested.full() || max(n.NonZeroMilliCPU, n.NonZeroMemory) == math.MaxInt64 {
 		n.Requested, n.NonZeroMilliCPU, n.NonZeroMemory = Resources{}, 0, 0
@@ -166,7 +166,7 @@ func (n *Node) subtract(pod *Pod) {
 	n.NonZeroMemory -= pod.NonZeroMemory
 }
 
-// podAspects are the aspects of a node that a pod coming or going changes.
+// podAspects returns the aspects of a node that a pod coming or going changes.
 func podAspects(pod *Pod) Aspect {
 	aspects := AspectRequested | AspectPods
 	if len(pod.HostPorts) > 0 {

@@ -35,10 +35,10 @@ func newNodeNames(index map[string]int32, end int) *NodeNames {
 	return n
 }
 
-// Len is the number of names.
+// Len returns the number of names.
 func (n *NodeNames) Len() int { return len(n.index) }
 
-// Joined says that there is a node now that was not there before.
+// Joined reports whether there is a node now that was not there before.
 func (n *NodeNames) Joined(before *NodeNames) bool {
 	for name := range n.index {
 		if _, there := before.index[name]; !there {
@@ -51,7 +51,7 @@ func (n *NodeNames) Joined(before *NodeNames) bool {
 // End is one more than the greatest index that was ever in use.
 func (n *NodeNames) End() int { return len(n.names) }
 
-// Index is the index of a name, -1 when there is no such node.
+// Index returns the index of a name, -1 when there is no such node.
 func (n *NodeNames) Index(name []byte) int32 {
 	if i, ok := n.index[string(name)]; ok {
 		return i
@@ -59,10 +59,10 @@ func (n *NodeNames) Index(name []byte) int32 {
 	return -1
 }
 
-// Name is the name under the index of a node.
+// Name returns the name under the index of a node.
 func (n *NodeNames) Name(index int32) string { return n.names[index] }
 
-// Quoted is the name under an index as a JSON string, empty when there is none. It
+// Quoted returns the name under an index as a JSON string, empty when there is none. It
 // must not be changed.
 func (n *NodeNames) Quoted(index int32) []byte {
 	if index < 0 || int(index) >= len(n.names) {

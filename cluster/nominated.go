@@ -8,9 +8,8 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Nominated are the pods that wait, or are held back by scheduling gates, and that somebody has nominated to a node
-// (status.nominatedNodeName), but for those that count on a node already: the most important
-// first. It is nil when there are none.
+// Nominated returns the waiting or gated pods that somebody has nominated to a node (status.nominatedNodeName),
+// except pods that count on a node already: the most important first. It is nil when there are none.
 //
 // kube-scheduler takes the room of such a pod as taken when it tries pods of lower or equal
 // priority (addNominatedPods in pkg/scheduler/framework/runtime/framework.go).
@@ -32,8 +31,8 @@ func (c *Cluster) Nominated() []*Pod {
 	return pods
 }
 
-// nominate follows a pod that waits or is gated, nil for one that does neither any more. Of a pod that counts on a
-// node the journal says all that matters.
+// nominate follows a pod that waits or is gated, nil for one that does neither any more. For a pod that counts
+// on a node the journal says all that matters.
 func (w *waiting) nominate(uid types.UID, pod *Pod) {
 	if pod != nil && pod.Status.NominatedNodeName == "" {
 		pod = nil

@@ -112,8 +112,8 @@ func (w *objectTableWriter[K, T, P]) remove(o apiObject) Aspect {
 
 func (w *objectTableWriter[K, T, P]) publish() { *w.to = w.tableWriter.publish() }
 
-// sameButVersion says that two states of an object are equal but for their
-// resourceVersion. It changes neither.
+// sameButVersion reports whether two states of an object differ in their resourceVersion at most. It changes
+// neither.
 func sameButVersion[T any, P object[T]](a, b P) bool {
 	undated := *b
 	P(&undated).SetResourceVersion(a.GetResourceVersion())

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// optionalFeeds follows the custom resources that the cluster has of those that
-// are wanted. A watch on the metadata of CustomResourceDefinitions says which.
+// optionalFeeds follows the wanted custom resources as far as the cluster has them. A watch on the metadata of
+// CustomResourceDefinitions says which it has.
 type optionalFeeds struct {
 	cluster *Cluster
 	dynamic dynamic.Interface
@@ -26,7 +26,7 @@ type optionalFeeds struct {
 	running map[string]*optionalFeed // by the name of the definition
 }
 
-// optionalResource is a custom resource, and who takes its objects.
+// optionalResource is a custom resource, and the function that takes its objects.
 type optionalResource struct {
 	schema.GroupVersionResource
 	CustomHandler

@@ -20,15 +20,15 @@ type PodEvent struct {
 	Node string
 }
 
-// waiting is the pods without a node, and who follows them.
+// waiting has the pods without a node, and their followers.
 type waiting struct {
 	view   *view
 	ledger *ledger
 
 	pending   map[types.UID]*Pod // pods without a node
-	nominated map[types.UID]*Pod // those of them that have a nominated node and are not being deleted
+	nominated map[types.UID]*Pod // pending pods that have a nominated node and are not being deleted
 	followers followers[PodEvent]
-	ofGated   followers[PodEvent] // those who follow gated pods as well
+	ofGated   followers[PodEvent] // followers of gated pods as well
 	awaited   map[types.UID]*arrival
 	newcomers newcomers
 }
@@ -44,7 +44,7 @@ func (c *Cluster) FollowPending(follow func(PodEvent)) (stop func()) {
 	return c.waiting.followers.add(&c.mu, follow)
 }
 
-// FollowGated is FollowPending, and tells of pods that are held back by scheduling gates as of those that wait.
+// FollowGated is FollowPending that also tells of pods held back by scheduling gates.
 func (c *Cluster) FollowGated(follow func(PodEvent)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,14 +71,14 @@ func (c *Cluster) Placed(uid types.UID) (pod *Pod, node string) {
 	return at.pod, at.node
 }
 
-// Pending are all pods without a node, those that are held back included, by name.
+// Pending returns all pods without a node, gated pods included, by name.
 func (c *Cluster) Pending() []*Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Values(c.waiting.pending), byName)
 }
 
-// Orphans are all pods that the watch shows on a node which is not known, as one that is gone, by
+// Orphans returns all pods that the watch shows on a node which is not known, as one that is gone, by
 // name.
 func (c *Cluster) Orphans() (orphans []*Pod) {
 	c.mu.Lock()
@@ -125,8 +125,8 @@ func (w *waiting) remove(uid types.UID, node string) {
 	w.ofGated.tell(PodEvent{UID: uid, Node: node})
 }
 
-// waits says whether a pod without a node is for a scheduler to place.
+// waits reports whether a pod without a node is for a scheduler to place.
 func waits(pod *corev1.Pod) bool { return len(pod.Spec.SchedulingGates) == 0 && willWait(pod) }
 
-// willWait says whether a pod without a node waits once its gates are lifted.
+// willWait reports whether a pod without a node waits once its gates are lifted.
 func willWait(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil }

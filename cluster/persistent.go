@@ -26,7 +26,7 @@ func (t Table[K, V]) Get(key K) (V, bool) {
 	return v, ok
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t Table[K, V]) Len() int { return t.size }
 
 // All walks over the table in no order.

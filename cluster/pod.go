@@ -12,8 +12,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// What a container without a request counts for in scores, so that pods which
-// ask for nothing still spread (pkg/scheduler/util/pod_resources.go).
+// The requests that a container without one counts for in scores, so that pods which ask for nothing still
+// spread (pkg/scheduler/util/pod_resources.go).
 const (
 	defaultMilliCPU = 100
 	defaultMemory   = 200 << 20
@@ -34,11 +34,11 @@ type Pod struct {
 	// Affinity is the inter-pod affinity of the pod, nil when its spec has none.
 	Affinity *Affinity
 
-	// Requests is what the pod asks for in total: init and sidecar containers,
-	// overhead, pod-level resources and a resize in progress included.
+	// Requests are the total requests of the pod: init and sidecar containers, overhead, pod-level resources
+	// and a resize in progress included.
 	Requests Resources
-	// Limits is what the containers of the pod may use, of each resource as far as they have a
-	// limit, or what the pod as a whole may; overhead included.
+	// Limits are the limits of the pod, overhead included: its own limit of a resource or else the sum of the
+	// containers that limit the resource.
 	Limits Resources
 	// NonZeroMilliCPU and NonZeroMemory are Requests with a default for every
 	// container that asks for none: what the pod counts for in the scores of the
@@ -53,16 +53,16 @@ type Pod struct {
 	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
 	ClaimProblem ClaimProblem
 
-	// Assigned is when the pod came to count on its node. It is set where the pod's
-	// conditions do not say when it was scheduled, as those of an assumed pod, and zero
-	// for all others and for pods without a node.
+	// Assigned is the time when the pod came to count on its node. It is set where the pod's conditions do not
+	// say when it was scheduled, as for an assumed pod, and zero for all other pods and for pods without a
+	// node.
 	Assigned time.Time
 	// Placeholder says that there is no such pod: it stands for one that is to come; see
 	// [Cluster.Reserve].
 	Placeholder bool
 }
 
-// True says whether a condition of the pod is true, and since when.
+// True reports whether a condition of the pod is true, and since when.
 func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool) {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == condition {
@@ -72,14 +72,14 @@ func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool)
 	return time.Time{}, false
 }
 
-// Unschedulable says that kube-scheduler has tried the pod and put it aside.
+// Unschedulable reports whether kube-scheduler has tried the pod and put it aside.
 func (p *Pod) Unschedulable() bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
 	})
 }
 
-// Tried says that kube-scheduler has tried the pod, and has not placed it. The condition of a gated pod says something
+// Tried reports whether kube-scheduler has tried the pod, and has not placed it. The condition of a gated pod says something
 // else, also for a while after its gate was lifted.
 func (p *Pod) Tried() bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
@@ -87,17 +87,17 @@ func (p *Pod) Tried() bool {
 	})
 }
 
-// Ready says that the pod is ready.
+// Ready reports whether the pod is ready.
 func (p *Pod) Ready() bool {
 	_, ready := p.True(corev1.PodReady)
 	return ready
 }
 
-// FieldManager is the name under which muster writes objects, so that it knows its own writes after a restart,
-// as those of nominations.
+// FieldManager is the name under which muster writes objects. By this name it recognises its own writes after a
+// restart, such as nominations.
 const FieldManager = "muster"
 
-// NominatedBy is the field manager that wrote the nominated node in the pod's status, ""
+// NominatedBy returns the field manager that wrote the nominated node in the pod's status, ""
 // when there is none.
 func (p *Pod) NominatedBy() string {
 	if len(p.ManagedFields) == 0 {
@@ -113,8 +113,8 @@ type HostPort struct {
 	Port     int32
 }
 
-// Conflicts says that both ports cannot be taken on one node: same protocol and
-// port, and addresses that are equal or one of which is all addresses.
+// Conflicts reports whether both ports cannot be taken on one node: same protocol and port, and addresses that
+// are equal or include the one that stands for all addresses.
 func (p HostPort) Conflicts(other HostPort) bool {
 	return p.Port == other.Port && p.Protocol == other.Protocol &&
 		(p.IP == other.IP || p.IP == anyAddress || other.IP == anyAddress)
@@ -147,7 +147,7 @@ func NewPod(object *corev1.Pod) *Pod {
 	return pod
 }
 
-// maybeResized says that the status of a pod may tell of other requests than its spec. To sum them up takes thrice as long.
+// maybeResized reports whether the status of a pod may tell of other requests than its spec. To sum them up takes thrice as long.
 func maybeResized(object *corev1.Pod) bool {
 	status := &object.Status
 	return len(status.ContainerStatuses) > 0 || len(status.InitContainerStatuses) > 0 ||
@@ -164,11 +164,9 @@ func labelled(object *corev1.Pod) unique.Handle[string] {
 	return unique.Make(string(text))
 }
 
-// ContainerRequests is what the containers of a pod ask for, with a default for
-// every one that asks for no CPU or no memory. It is what NodeResourcesFit takes a
-// pod for when it scores nodes; unlike NonZeroMilliCPU and NonZeroMemory it knows
-// neither requests of the pod as a whole nor a resize
-// (calculatePodResourceRequest in
+// ContainerRequests returns the requests of the containers of a pod, with a default for every container that
+// asks for no CPU or no memory. NodeResourcesFit scores nodes by these. Unlike NonZeroMilliCPU and
+// NonZeroMemory they ignore requests of the pod as a whole and resizes (calculatePodResourceRequest in
 // pkg/scheduler/framework/plugins/noderesources/resource_allocation.go).
 func ContainerRequests(object *corev1.Pod) Resources {
 	return ResourcesOf(resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
@@ -184,7 +182,7 @@ func defaultRequests() corev1.ResourceList {
 	}
 }
 
-// missingRequests are the defaults for containers that ask for nothing. With
+// missingRequests returns the defaults for containers that ask for nothing. With
 // pod-level resources the default stands in only for what the whole pod does
 // not name (getNonMissingContainerRequests in pkg/scheduler/framework/types.go).
 func missingRequests(object *corev1.Pod, requests corev1.ResourceList) corev1.ResourceList {

@@ -34,8 +34,8 @@ type claims struct {
 	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
 	users     map[types.NamespacedName]sets.Set[types.UID] // pods whose specs name a claim
 	named     map[types.UID][]types.NamespacedName         // what the spec of a pod names
-	// extended are the claims that kube-scheduler made for extended resources, by the namespace and the UID of their pods. Whoever
-	// may create claims can say so of a pod, but of those of the namespace alone.
+	// extended are the claims that kube-scheduler made for extended resources, by the namespace and the UID of
+	// their pods. A user who may create claims can name any pod there, but only in the claim's own namespace.
 	extended map[owner]types.NamespacedName
 }
 
@@ -48,7 +48,7 @@ func newClaims(f *fleet, w *waiting) claims {
 	}
 }
 
-// resolve sets the claims of a pod that nobody else has yet, and follows those that it names.
+// resolve sets the claims of a pod that nobody else holds yet, and follows the claims that the pod names.
 func (c *claims) resolve(pod *Pod) {
 	c.forget(pod.UID)
 	pod.Claims, pod.ClaimProblem = nil, ""
@@ -83,7 +83,7 @@ func (c *claims) resolve(pod *Pod) {
 // mostForeseen is how many claims a pod may name that no API server has seen, as one that is posted.
 const mostForeseen = 100
 
-// missing is the problem of a pod without one of its claims.
+// missing returns the problem of a pod without one of its claims.
 func (c *claims) missing() ClaimProblem {
 	if !c.seen {
 		return ""
@@ -91,7 +91,7 @@ func (c *claims) missing() ClaimProblem {
 	return ClaimMissing
 }
 
-// foresee sets the claims of a pod that is to come: those that will be made for it.
+// foresee sets the claims of a future pod: the claims that will be made for it.
 func (c *claims) foresee(pod *Pod) {
 	pod.Claims, pod.ClaimProblem = nil, ""
 	if len(pod.Spec.ResourceClaims) > mostForeseen {
@@ -168,7 +168,7 @@ func (c *claims) take(object runtime.Object) (pods []*Pod) {
 	return nil
 }
 
-// see takes note that there is something of devices. It returns the pods as they are then, the first time.
+// see takes note that objects about devices exist. It returns the pods as they are then, the first time.
 func (c *claims) see() (pods []*Pod) {
 	if c.seen {
 		return nil
@@ -215,7 +215,7 @@ type owner struct {
 	uid       types.UID
 }
 
-// extendedFor is the pod for whose extended resources kube-scheduler made a claim.
+// extendedFor returns the pod for whose extended resources kube-scheduler made a claim.
 func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
 	controller := metav1.GetControllerOfNoCopy(claim)
 	if controller == nil || controller.Kind != "Pod" || claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] != "true" {
@@ -224,7 +224,8 @@ func extendedFor(claim *resourcev1.ResourceClaim) (pod owner, is bool) {
 	return owner{claim.Namespace, controller.UID}, true
 }
 
-// Anew is the pod as its controller would make it again: without a node, and with claims of its own that are not allocated.
+// Anew is the pod as its controller would make it again: without a node, and with claims of its own that
+// are not allocated.
 func (p *Pod) Anew() *Pod {
 	object := *p.Pod
 	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}

@@ -9,9 +9,9 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// Reserve makes a placeholder count on a node: a pod that does not exist, and keeps room for one that is to
-// come, until Unreserve or Exchange. Its UID must be that of no other pod. Whoever reads the view takes it for an
-// assumed pod, which does not expire and which nobody may evict. If it counts already, it moves.
+// Reserve makes a placeholder count on a node, until Unreserve or Exchange: a pod that does not exist, and
+// keeps room for one that is to come. Its UID must be that of no other pod. Readers of the view take it for an
+// assumed pod that does not expire and must not be evicted. A placeholder that counts already moves.
 func (c *Cluster) Reserve(pod *Pod, node string) {
 	placeholder := *pod
 	placeholder.Placeholder = true
@@ -21,7 +21,7 @@ func (c *Cluster) Reserve(pod *Pod, node string) {
 	c.ledger.put(&placeholder, node, decided)
 }
 
-// Foreseen is a pod that the API server has not got, with the ResourceClaims that would be made for it.
+// Foreseen returns a pod that the API server has not got, with the ResourceClaims that would be made for it.
 func (c *Cluster) Foreseen(pod *Pod) *Pod {
 	if len(pod.Spec.ResourceClaims) == 0 {
 		return pod
@@ -56,7 +56,7 @@ func (c *Cluster) Exchange(placeholder types.UID, pod *Pod, on Basis) error {
 	return nil
 }
 
-// PlaceOf is the node on which a pod counts, "" when it is on none.
+// PlaceOf returns the node on which a pod counts, "" when it is on none.
 func (c *Cluster) PlaceOf(uid types.UID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,8 +22,8 @@ type Resources struct {
 	Memory           int64 // bytes
 	EphemeralStorage int64 // bytes
 	Pods             int64 // a count; only set on what a node offers
-	// Scalars are the other resources of which there is something, in the order of their
-	// names. What nobody offers or asks for takes no room anywhere.
+	// Scalars are the other resources with an amount above zero, in the order of their names. A resource that
+	// nobody offers or asks for takes no room anywhere.
 	Scalars []Scalar
 }
 
@@ -37,7 +37,7 @@ type Scalar struct {
 // text is kept once, for as long as somebody has it.
 type ScalarName = unique.Handle[corev1.ResourceName]
 
-// Scalar is the amount of a scalar resource, 0 when there is none of it.
+// Scalar returns the amount of a scalar resource, 0 when there is none of it.
 func (r *Resources) Scalar(name ScalarName) int64 {
 	for i := range r.Scalars { // there are few
 		if r.Scalars[i].Name == name {
@@ -47,28 +47,27 @@ func (r *Resources) Scalar(name ScalarName) int64 {
 	return 0
 }
 
-// IsZero says that there is nothing of any resource.
+// IsZero reports whether there is nothing of any resource.
 func (r *Resources) IsZero() bool { return r.equal(&Resources{}) }
 
-// equal says that both are the same amounts.
+// equal reports whether both are the same amounts.
 func (r *Resources) equal(other *Resources) bool {
 	return r.MilliCPU == other.MilliCPU && r.Memory == other.Memory && r.EphemeralStorage == other.EphemeralStorage &&
 		r.Pods == other.Pods && slices.Equal(r.Scalars, other.Scalars)
 }
 
-// Plus is the sum of two amounts, but for their pods, as far as 64 bits hold it. There is nothing
-// negative in either.
+// Plus returns the sum of two amounts, except their pods, as far as 64 bits hold it. Neither may be negative.
 func (r Resources) Plus(other *Resources) Resources {
 	return r.plus(other, +1)
 }
 
-// full says that of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
+// full reports whether of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
 func (r *Resources) full() bool {
 	return max(r.MilliCPU, r.Memory, r.EphemeralStorage) == math.MaxInt64 ||
 		slices.ContainsFunc(r.Scalars, func(s Scalar) bool { return s.Amount == math.MaxInt64 })
 }
 
-// plus is r + sign·other, but for the pods of other, as far as 64 bits hold it.
+// plus returns r + sign·other, except the pods of other, as far as 64 bits hold it.
 func (r Resources) plus(other *Resources, sign int64) Resources {
 	r.MilliCPU = quantity.Sum(r.MilliCPU, sign*other.MilliCPU)
 	r.Memory = quantity.Sum(r.Memory, sign*other.Memory)
@@ -79,7 +78,7 @@ func (r Resources) plus(other *Resources, sign int64) Resources {
 	return r
 }
 
-// plusScalars is a + sign·b, in memory of its own.
+// plusScalars returns a + sign·b, in memory of its own.
 func plusScalars(a, b []Scalar, sign int64) []Scalar {
 	sum := make([]Scalar, 0, max(len(a), len(b)))
 	add := func(name ScalarName, amount int64) {
@@ -109,9 +108,8 @@ func plusScalars(a, b []Scalar, sign int64) []Scalar {
 	return sum
 }
 
-// ResourcesOf reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as
-// the scheduler does. Resources that cost nothing are left out, and so is what is less than
-// nothing.
+// ResourcesOf reads a ResourceList. Amounts are rounded up, CPU to milli-CPU, as the scheduler does. Amounts of
+// zero or less are left out.
 func ResourcesOf(list corev1.ResourceList) Resources {
 	var r Resources
 	for name, amount := range list {
@@ -140,7 +138,7 @@ func (r *Resources) set(name corev1.ResourceName, of *resource.Quantity) {
 	}
 }
 
-// value is the amount of a quantity, as far as 64 bits hold it.
+// value returns the amount of a quantity, as far as 64 bits hold it.
 func value(of *resource.Quantity) int64 {
 	if of.CmpInt64(math.MaxInt64) > 0 {
 		return math.MaxInt64
@@ -148,7 +146,7 @@ func value(of *resource.Quantity) int64 {
 	return max(0, of.Value())
 }
 
-// milliValue returns an amount in thousandths, cut to the largest number that there is.
+// milliValue returns an amount in thousandths, cut to the largest number.
 func milliValue(of *resource.Quantity) int64 {
 	if of.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64

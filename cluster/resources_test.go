@@ -49,7 +49,7 @@ func TestResourcesAreEqualWhenAllAmountsAre(t *testing.T) {
 	}
 }
 
-// Scalars add up as maps do. A sum leaves its operands alone, and has no name of which there is nothing.
+// Scalars add up as maps do. A sum leaves its operands alone, and omits names with a zero amount.
 func TestSumsOfScalarsAreThoseOfMaps(t *testing.T) {
 	amount := rapid.Custom(func(t *rapid.T) Resources {
 		list := corev1.ResourceList{}
@@ -165,7 +165,7 @@ func TestASumThatNoNumberHeldIsExactAgainOnceItsPodsAreGone(t *testing.T) {
 	}
 }
 
-// heap is what is in use on the heap, in bytes.
+// heap returns the bytes in use on the heap.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -10,8 +10,8 @@ import (
 type Snapshot struct {
 	// Generation counts the changes of the cluster since the start.
 	Generation uint64
-	// Freed is the last generation at which room became free of which the API server shows nothing,
-	// 0 for none: kube-scheduler does not try those again that were refused for want of it.
+	// Freed is the last generation at which room became free without a trace at the API server, 0 for none.
+	// kube-scheduler does not retry the pods that were refused for want of such room.
 	Freed uint64
 	// Unforeseen is the generation of the last change of a node that no assumption accounts for: of
 	// its objects, by a pod that the watch showed there without its having been assumed there, or by a pod
@@ -21,8 +21,7 @@ type Snapshot struct {
 	// NodeNames are the names of the nodes and their indexes.
 	NodeNames *NodeNames
 
-	// Objects is what is part of no node, shared with the snapshot before if none
-	// of it changed.
+	// Objects are the objects that belong to no node, shared with the snapshot before if none of them changed.
 	*Objects
 
 	nodes   nodeTable
@@ -30,16 +29,16 @@ type Snapshot struct {
 	journal journal
 }
 
-// NodeCount is the number of nodes.
+// NodeCount returns the number of nodes.
 func (s *Snapshot) NodeCount() int { return s.NodeNames.Len() }
 
 // IndexEnd is one more than the greatest index that was ever in use.
 func (s *Snapshot) IndexEnd() int { return s.nodes.end }
 
-// Node is the node under an index, nil when there is none.
+// Node returns the node under an index, nil when there is none.
 func (s *Snapshot) Node(index int32) *Node { return s.nodes.at(index) }
 
-// NodeByName is the node of a name, nil when there is none.
+// NodeByName returns the node of a name, nil when there is none.
 func (s *Snapshot) NodeByName(name string) *Node {
 	if i, ok := s.NodeNames.index[name]; ok {
 		return s.nodes.at(i)
@@ -60,7 +59,7 @@ func (s *Snapshot) Nodes() iter.Seq[*Node] {
 	}
 }
 
-// Having are the indexes of the nodes that have a trait, in their order. It costs little where these are few.
+// Having returns the indexes of the nodes that have a trait, in their order. It costs little where these are few.
 func (s *Snapshot) Having(trait Trait) []int32 {
 	var having []int32
 	for i, chunk := range s.nodes.chunks {
@@ -76,7 +75,7 @@ func (s *Snapshot) Having(trait Trait) []int32 {
 // everything may have changed. The result is shared and must not be changed.
 func (s *Snapshot) Since(generation uint64) ([]Change, bool) { return s.journal.since(generation) }
 
-// chunkSize is as many bits as a word has.
+// chunkSize is the number of bits in a word.
 const chunkSize = 64
 
 type nodeChunk struct {

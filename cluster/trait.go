@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Trait is what few nodes have as a rule. The snapshot knows which; see [Snapshot.Having].
+// Trait is a property that few nodes have as a rule. The snapshot knows which; see [Snapshot.Having].
 type Trait int
 
 const (

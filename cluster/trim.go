@@ -71,7 +71,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// trimDevices reduces what tells of devices to what decides who may have them.
+// trimDevices reduces objects about devices to the parts that decide which pods may have them.
 func trimDevices(object any) {
 	switch o := object.(type) {
 	case *resourcev1.DeviceClass:
@@ -170,14 +170,14 @@ func trimToSelector(object any) {
 	}
 }
 
-// mortal is the identity of an object, and whether it is being deleted.
+// mortal returns the identity of an object, and whether it is being deleted.
 func mortal(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := identity(m)
 	kept.DeletionTimestamp = m.DeletionTimestamp
 	return kept
 }
 
-// identity is what tells one object of a kind from another, and from its former states.
+// identity returns the metadata that tell one object of a kind from another, and from its former states.
 func identity(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion}
 }

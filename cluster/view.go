@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// view is the changing side of snapshots: the nodes and the objects that are part of none, and a journal of what
-// changed. Every change goes through it. Who calls it holds the lock of the cluster, but for fresh.
+// view is the changing side of snapshots: the nodes, the objects that belong to no node, and a journal of the
+// changes. Every change goes through it. Callers hold the lock of the cluster, except for fresh.
 type view struct {
 	// stale says that the published snapshot lacks a change.
 	stale     atomic.Bool
@@ -93,7 +93,7 @@ func (v *view) enter(change Change) {
 	v.stale.Store(true)
 }
 
-// changedSince says that one of some aspects has changed, of any node or object, since a generation.
+// changedSince reports whether one of some aspects has changed, of any node or object, since a generation.
 func (v *view) changedSince(generation uint64, aspects Aspect) bool {
 	changes, reaches := v.journal.since(generation)
 	return !reaches || slices.ContainsFunc(changes, func(change Change) bool { return change.Aspects&aspects != 0 })
@@ -111,7 +111,7 @@ func (v *view) surprise(node *Node, aspects Aspect) {
 	v.unforeseen = v.generation
 }
 
-// node is the present state of a node, nil when it is not known.
+// node returns the present state of a node, nil when it is not known.
 func (v *view) node(name string) *Node {
 	if i, ok := v.index[name]; ok {
 		return v.nodes.at(i)

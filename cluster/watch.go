@@ -35,7 +35,7 @@ const (
 	catchUpRelist = time.Second
 )
 
-// ClientConfig is a copy of a client configuration for the Client of a Watcher:
+// ClientConfig returns a copy of a client configuration for the Client of a Watcher:
 // it speaks protobuf with the core API, where JSON would cost several times the
 // time and memory. The other clients of a Watcher can be made from either.
 func ClientConfig(config *rest.Config) *rest.Config {
@@ -180,7 +180,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	w.nameTheSlow(ctx)
 }
 
-// Synced says that the cluster has taken in the initial list of every resource.
+// Synced reports whether the cluster has taken in the initial list of every resource.
 // Optional ones count when the cluster has them and muster may read them. It
 // stays true while the API server is away.
 func (w *Watcher) Synced() bool { return len(w.outstanding()) == 0 }

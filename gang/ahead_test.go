@@ -165,12 +165,12 @@ func TestAGangWaitsForWhatTheSchedulerMayHaveDecidedBefore(t *testing.T) {
 		waits   time.Duration // at most, after that
 		wrote   []string
 	}{
-		"until it is bound":   {func(p *process, other *corev1.Pod) { p.bindTo("b", other) }, time.Second, lifts},
-		"until it is refused": {func(p *process, other *corev1.Pod) { p.refuseIt(other) }, time.Second, lifts},
-		"until it is gone":    {func(p *process, other *corev1.Pod) { p.delete(other) }, time.Second, lifts},
-		"for half a minute":   {func(*process, *corev1.Pod) {}, 30 * time.Second, lifts},
-		"not for later ones":  {func(p *process, other *corev1.Pod) { p.refuseIt(other); p.set(rival("late", "1")) }, time.Second, lifts},
-		"and is planned anew": {func(p *process, other *corev1.Pod) { p.bindTo("a", other) }, time.Second, withdrawn},
+		"until it is bound":    {func(p *process, other *corev1.Pod) { p.bindTo("b", other) }, time.Second, lifts},
+		"until it is refused":  {func(p *process, other *corev1.Pod) { p.refuseIt(other) }, time.Second, lifts},
+		"until it is gone":     {func(p *process, other *corev1.Pod) { p.delete(other) }, time.Second, lifts},
+		"for half a minute":    {func(*process, *corev1.Pod) {}, 30 * time.Second, lifts},
+		"not for later ones":   {func(p *process, other *corev1.Pod) { p.refuseIt(other); p.set(rival("late", "1")) }, time.Second, lifts},
+		"and is planned again": {func(p *process, other *corev1.Pod) { p.bindTo("a", other) }, time.Second, withdrawn},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runAhead(t, func(p *process) {
@@ -312,7 +312,7 @@ func TestAGangWaitsForANominationThatIsWrittenAgain(t *testing.T) {
 	})
 }
 
-// nominatedBefore is what a former process has written to a pod.
+// nominatedBefore is the change that a former process has written to a pod.
 func nominatedBefore(node string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		pod.Status.NominatedNodeName = node
@@ -361,7 +361,7 @@ func TestAProcessMovesNoRoomThatTheFormerOneKept(t *testing.T) {
 		victims []string // the nodes on which room has to be made yet
 	}{
 		{name: "that is free"},
-		{name: "of which victims are to leave some", victims: []string{"b", "e"}},
+		{name: "that victims are to leave in part", victims: []string{"b", "e"}},
 		{name: "that victims are to leave", victims: nodes},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -510,8 +510,8 @@ func TestAGateThatCouldNotBeLiftedIsLiftedLater(t *testing.T) {
 	})
 }
 
-// TestAGateThatIsLiftedLateWaitsUntilItsRoomIsKept has so many members that not all gates are lifted at the same time.
-// That nobody contests their room was shown for then.
+// TestAGateThatIsLiftedLateWaitsUntilItsRoomIsKept has too many members for all gates to be lifted at the same
+// time. That nobody contests their room was shown for that time.
 func TestAGateThatIsLiftedLateWaitsUntilItsRoomIsKept(t *testing.T) {
 	runAhead(t, func(p *process) {
 		const first, last = 16, 2

@@ -2,13 +2,13 @@ package gang
 
 import "muster.dev/muster/gang/core"
 
-// What gangs answer is decided by their core.
+// The core decides the answers of gangs.
 type (
 	// Decision says what filter is to answer about a pod.
 	Decision = core.Decision
-	// Preemption is who is to be evicted for a member of a gang.
+	// Preemption names the pods to evict for a member of a gang.
 	Preemption = core.Preemption
-	// Harm is what evictions would do to gangs.
+	// Harm is the damage that evictions would do to gangs.
 	Harm = core.Harm
 	// Summary is how far a gang is.
 	Summary = core.Summary
@@ -18,7 +18,7 @@ type (
 	Member = core.Member
 )
 
-// What evictions would do, the worst last: see [core.Harm].
+// The damage of evictions, the worst last: see [core.Harm].
 const (
 	NoHarm      = core.NoHarm
 	BreaksGang  = core.BreaksGang
@@ -28,5 +28,5 @@ const (
 // ErrKept ends a bind call of a member that keeps its place and is to come again: see [core.ErrKept].
 var ErrKept = core.ErrKept
 
-// ReasonUnknown refuses a member of which nobody has told.
+// ReasonUnknown refuses a member that nobody has reported yet.
 const ReasonUnknown = core.ReasonUnknown

@@ -16,8 +16,8 @@ import (
 
 var errNotBound = errors.New("the API server does not bind it")
 
-// inBatches is a group each minMember of which start as one: with an object, or with what its
-// members say.
+// inBatches is a group whose members start in batches of minMember: with an object, or with what its members
+// say.
 func (p *process) inBatches(minMember int, object bool) (pods func(names string, count int) []*corev1.Pod) {
 	if object {
 		group := podGroup("g", int64(minMember))

@@ -107,8 +107,8 @@ func BenchmarkFilter(b *testing.B) {
 	})
 }
 
-// BenchmarkPermit is the calls for all of a gang of 8, or of 1,000: filter and bind, of which the last lets all go,
-// which then fail to be bound.
+// BenchmarkPermit makes the calls for all of a gang of 8, or of 1,000: filter and bind. The last call lets all
+// go. Then they fail to be bound.
 func BenchmarkPermit(b *testing.B) {
 	for _, size := range []int{8, 1000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) { permitAll(b, size) })

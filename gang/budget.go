@@ -6,9 +6,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// budget is for how long places may be sought, and the lock of a Manager be held for that. What is sought on account of
-// one event shares it. When time was up, later events have twice as much, up to a limit: a process that gets little of
-// its core would find no place for a large gang else, however often it looks.
+// budget bounds how long places may be sought, and the lock of a Manager be held for that. All searches on
+// account of one event share it. When time was up, later events have twice the time, up to a limit: otherwise a
+// process that gets little of its core would never find a place for a large gang.
 type budget struct {
 	clock      clock.PassiveClock
 	time, most time.Duration
@@ -28,7 +28,7 @@ func (b *budget) renew() {
 	}
 }
 
-// deadline is when the searches of the present event have to end.
+// deadline returns when the searches of the present event have to end.
 func (b *budget) deadline() time.Time {
 	if b.until.IsZero() {
 		b.until = b.clock.Now().Add(b.time)

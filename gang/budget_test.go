@@ -47,7 +47,7 @@ func (b *busy) Now() time.Time {
 
 func TestAGangStartsThoughTimeWasUpWhenItWasFirstPlanned(t *testing.T) {
 	runAt(t, &busy{}, func(p *process) {
-		pods := members("g", 8, "1") // five of which are looked at in time
+		pods := members("g", 8, "1") // five are looked at in time
 		p.set(node("a", "8"), podGroup("g", 8))
 		p.set(objects(pods)...)
 		p.after(50 * time.Millisecond)

@@ -43,10 +43,10 @@ type process struct {
 	version int
 	writes  []string
 	records []record.Record
-	// trouble is what becomes of a record that is to be written, instead.
+	// trouble replaces the write of a record.
 	trouble func(ctx context.Context) error
 	refusal error         // of writes that lift gates, wake or evict
-	deaf    string        // the pod of which the next nomination fails
+	deaf    string        // the pod whose next nomination fails
 	slow    time.Duration // that it takes to lift a gate
 }
 
@@ -217,7 +217,7 @@ func (p *process) gate(gates config.GangGates) {
 	p.state.Configure(p.limits.Limits, gatesOf(gates))
 }
 
-// written is what was written since it was last asked, in the order of the words.
+// written returns what was written since the last call, in the order of the words.
 func (p *process) written() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,7 +227,7 @@ func (p *process) written() []string {
 	return writes
 }
 
-// set is what the watch shows.
+// set has the watch show objects.
 func (p *process) set(objects ...runtime.Object) {
 	p.Helper()
 	for _, object := range objects {

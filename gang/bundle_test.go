@@ -11,8 +11,8 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// What becomes of one group becomes of those that start with it, and who may write in one
-// namespace must not hold up the groups of another.
+// Groups that start together share their fate, and a user who may write in one namespace must not hold up the
+// groups of another.
 func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 	for _, test := range []struct{ agreed, want string }{
 		{`["other/guests"]`, core.ReasonInvalid},
@@ -111,7 +111,7 @@ func TestNoGroupTakesMoreThanItMustFromThoseItStartsWith(t *testing.T) {
 		p.set(objects(members("masters", 3, "1"))...)
 		p.after(time.Second)
 		if got := p.filter(worker); got != "a" {
-			t.Errorf("the worker is told %q beside three masters, of which one is enough, on a node with room for two", got)
+			t.Errorf("the worker is told %q beside three masters, where one is enough, on a node with room for two", got)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// census is a [prometheus.Collector] of what gangs there are, and what those that have not started
+// census is a [prometheus.Collector] of the gangs that exist, and of the room that gangs which have not started
 // keep from others.
 type census struct {
 	*Manager
@@ -51,7 +51,7 @@ func (c *census) Collect(values chan<- prometheus.Metric) {
 	}
 }
 
-// count is how many gangs are in each phase, and what members that have places or are held ask for
+// count returns how many gangs are in each phase, and what members that have places or are held ask for
 // in all, if their gang has not started.
 func (m *Manager) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
 	m.mu.Lock()

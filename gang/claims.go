@@ -48,7 +48,7 @@ func (s *search) claims(e core.FindPlaces) (claims []core.Planned) {
 	return claims
 }
 
-// opened is a node as it would be if it were not cordoned.
+// opened returns a node as it would be if it were not cordoned.
 func opened(node *cluster.Node) *cluster.Node {
 	object := node.DeepCopy()
 	object.Spec.Unschedulable = false

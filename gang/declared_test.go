@@ -33,7 +33,7 @@ func TestWhatMembersSayCountsAsTheySayItNow(t *testing.T) {
 		{"nonsense is mended on all", members("g", 2, "1", withoutObject("g", "two")), func(p *process, pods []*corev1.Pod) {
 			p.set(objects(saying("2", pods...))...)
 		}, "g-0", "a"},
-		{"those that said nonsense are replaced", members("g", 2, "1", withoutObject("g", "two")), func(p *process, pods []*corev1.Pod) {
+		{"members that said nonsense are replaced", members("g", 2, "1", withoutObject("g", "two")), func(p *process, pods []*corev1.Pod) {
 			p.set(objects(members("h", 2, "1", withoutObject("g", "2")))...)
 			p.delete(pods...)
 		}, "h-0", "a"},

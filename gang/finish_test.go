@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// ended is what the watch of finished pods tells of one.
+// ended is the report of a finished pod by the watch.
 func ended(pod *corev1.Pod, phase corev1.PodPhase) finished.Pod {
 	key, _ := membership.Of(pod)
 	return finished.Pod{UID: pod.UID, Label: key.Label, Group: key.NamespacedName, Created: pod.CreationTimestamp.Time, Phase: phase}

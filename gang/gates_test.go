@@ -23,7 +23,7 @@ func gatedByOthers(pod *corev1.Pod) {
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "later"})
 }
 
-// wrote fails the test unless this was written since it was last asked, to whichever nodes.
+// wrote fails the test unless this was written since the last call, to any nodes.
 func (p *process) wrote(when string, want ...string) {
 	p.Helper()
 	var got []string
@@ -48,7 +48,7 @@ func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
 		}
 		p.set(pods[2])
 		p.after(100 * time.Millisecond)
-		p.wrote("with as many members as must start together", "lift g-0", "lift g-1", "lift g-2")
+		p.wrote("with enough members to start together", "lift g-0", "lift g-1", "lift g-2")
 		p.set(pods[3])
 		p.after(100 * time.Millisecond)
 		p.wrote("with another member", "lift g-3")

@@ -24,7 +24,7 @@ func TestNoGangWaitsForAPodThatTakesCenturiesToEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes int
 		taken func(low []*corev1.Pod) []*corev1.Pod
-		want  []string // whom the gang has evicted
+		want  []string // the pods that the gang has evicted
 	}{
 		"it goes elsewhere": {
 			3, func(low []*corev1.Pod) []*corev1.Pod { return append(low[1:], leavingIn2312(low[0])) },

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// inbox is what the watch has shown of members and nobody has read yet.
+// inbox holds what the watch has shown of members since it was last read.
 type inbox struct {
 	filled chan struct{} // has one element when there may be something to do
 

@@ -173,7 +173,7 @@ func TestMembersKeepTheirPlacesWhenTheSchedulerDies(t *testing.T) {
 						t.Errorf("the call for %s is held: %t, error %v", call.pod.Name, call.held(), call.err)
 					}
 				}
-				p.wantStages("when the calls have ended", map[string]int{"placed": 3}) // before anything is planned anew
+				p.wantStages("when the calls have ended", map[string]int{"placed": 3}) // before anything is planned again
 				for _, pod := range pods {
 					if got := p.cluster.Assumed(pod.UID); got == "" || got != places[pod.Name] {
 						t.Errorf("%s counts on %q, and did on %q", pod.Name, got, places[pod.Name])

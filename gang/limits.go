@@ -10,20 +10,20 @@ import (
 // Limits bound what is done for gangs.
 type Limits struct {
 	core.Limits
-	// PlanTime bounds the planning of one group at first, and MaxPlanTime once time was up in vain. That is well
-	// within the time for which a lock may be taken before muster is taken for stuck.
+	// PlanTime bounds the planning of one group at first, and MaxPlanTime once time was up in vain. Both are
+	// far shorter than the wait for a lock after which muster is taken for stuck.
 	PlanTime, MaxPlanTime time.Duration
 	// Gather is how long to wait for more members after one came.
 	Gather time.Duration
 	// Tick is how often what hangs on time is looked after.
 	Tick time.Duration
-	// Retry is how often it is looked whether the cluster has changed, so that groups that wait
-	// are to be planned anew.
+	// Retry is the period of looking whether the cluster has changed, so that waiting groups are to be planned
+	// again.
 	Retry time.Duration
 }
 
-// DefaultLimits are those for a scheduler that waits so long for the answer of a bind call
-// and of a filter call, and for assumptions of a time to live.
+// DefaultLimits returns the limits for a scheduler that waits that long for the answers of a bind call and of a
+// filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	const retry = 25 * time.Millisecond
 	return Limits{

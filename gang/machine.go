@@ -29,7 +29,7 @@ type machine struct {
 	news   news
 	lost   struct{ again time.Time } // when gangs that run with too few members may be planned again for the sake of others
 
-	// These are filled in anew for each call, so that applying them allocates nothing.
+	// These are overwritten by each call, so that applying them allocates nothing.
 	asked   core.Asked
 	placed  core.Placed
 	binds   core.Binds
@@ -38,7 +38,7 @@ type machine struct {
 	due     core.GatesDue
 }
 
-// outcome is what an event had for its caller.
+// outcome is the outcome of an event for its caller.
 type outcome struct {
 	decision  core.Decision
 	preempted core.Preempted
@@ -83,7 +83,7 @@ func (m *machine) follow(event core.Event, o *outcome) {
 	}
 }
 
-// carryOut carries one effect out. What comes back at once is another event.
+// carryOut carries one effect out. It returns the event that comes back at once.
 func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 	switch e := effect.(type) {
 	case core.Release:

@@ -119,10 +119,9 @@ func (m *Manager) Follow() {
 	m.following.Do(func() { m.unfollow = m.view.cluster.FollowPods(m.inbox.put) })
 }
 
-// Run plans groups ahead of the scheduler and ends what has taken too long, until the
-// context ends. Then all held calls end with an error, but those of a start that is being
-// recorded. The view of the cluster must be complete, the pods that have finished must
-// have been told, and no other process may be running one.
+// Run plans groups ahead of the scheduler and ends what has taken too long, until the context ends. Then all
+// held calls end with an error, except the calls of a start that is being recorded. Before, the view of the
+// cluster must be complete, and Run must have been told the finished pods. No other process may be running one.
 func (m *Manager) Run(ctx context.Context) {
 	m.Follow()
 	defer m.unfollow()
@@ -188,9 +187,8 @@ type ahead struct {
 	again  time.Time // when they may be looked at again
 }
 
-// planAhead plans the groups that are complete before the scheduler asks about them, and
-// those that were denied when there is a place for them now. Plans that fail never take more
-// than a small part of the time.
+// planAhead plans complete groups before the scheduler asks about them, and denied groups once there is a place
+// for them. Plans that fail never take more than a small part of the time.
 func (m *Manager) planAhead() {
 	if m.clock.Now().Before(m.ahead.again) {
 		return
@@ -215,9 +213,8 @@ func (m *Manager) planOneAhead(group membership.Key) time.Duration {
 	return 0
 }
 
-// liftGates has those gates lifted for which there is no reason any more, those of a group
-// one after the other. It looks at what is, and not at what happened, so that nothing that
-// was missed leaves a pod gated.
+// liftGates has gates lifted that have no reason any more, the gates of a group one after the other. It looks
+// at the present state, and not at past events, so that no missed event leaves a pod gated.
 func (m *Manager) liftGates() {
 	for _, group := range m.inOrder(core.StrayGatesDue{}, core.Looked{}) {
 		m.liftGatesOf(group) // filter calls may come between
@@ -238,7 +235,7 @@ func (m *Manager) reserved() []membership.Key {
 	return m.state.Reserved()
 }
 
-// SchedulerChanged says that another process of kube-scheduler leads, or that it was started anew.
+// SchedulerChanged says that another process of kube-scheduler leads, or that it was restarted.
 func (m *Manager) SchedulerChanged() { m.do(core.SchedulerChanged{}) }
 
 func (m *Manager) liftGatesOf(group membership.Key) {
@@ -259,7 +256,7 @@ func (m *Manager) inOrder(events ...core.Event) []membership.Key {
 	return m.state.Order()
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (m *Manager) Pass() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

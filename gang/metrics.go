@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// What came of an eviction.
+// Results of an eviction.
 const (
 	resultEvicted = "evicted"
 	resultFailed  = "failed"
@@ -56,7 +56,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}),
 		victims: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_gang_preemption_victims_total",
-			Help: "Pods that had to go for gangs, with those of gangs that were left with too few (gangs.evictWhole).",
+			Help: "Pods that had to go for gangs, with the rest of gangs that were left with too few (gangs.evictWhole).",
 		}),
 	}
 	m.evictions = prometheus.NewCounterVec(prometheus.CounterOpts{

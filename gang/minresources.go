@@ -5,8 +5,8 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// lacking says in words of which resource all nodes together have less free than one of some groups is
-// to have; "" when there is enough.
+// lacking names the resource whose free amount on all nodes together is less than one of some groups is to
+// have; "" when there is enough.
 func (s *search) lacking(parts []core.Wanted) string {
 	for _, p := range parts {
 		if len(p.Resources) == 0 || p.AtLeast == 0 {

@@ -27,7 +27,7 @@ func TestAGangLeavesTheRoomThatIsPromisedToOthers(t *testing.T) {
 	}{
 		{"to a pod of higher priority", promised("2", "a", 6), false},
 		{"to one of equal priority", promised("2", "a", 5), false},
-		{"but for more than that", promised("1", "b", 6), true},
+		{"but not more room than that", promised("1", "b", 6), true},
 		{"not to one of lower priority", promised("2", "a", 4), true},
 		{"not on a node that is gone", promised("2", "gone", 6), true},
 	} {

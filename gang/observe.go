@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// news is what there is to publish.
+// news describes what is to be published.
 type news struct {
 	told   []told
 	tables map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
@@ -34,8 +34,8 @@ func (m *Manager) Observe(key membership.Key) (status.Observation, bool) {
 	return o, true
 }
 
-// Changed returns the groups of which something may have changed since it was last asked: of
-// their pods, of why they wait, or of their PodGroups.
+// Changed returns the groups that may have changed since the last call: their pods, why they wait, or their
+// PodGroups.
 func (m *Manager) Changed() []membership.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()

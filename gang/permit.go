@@ -16,13 +16,13 @@ type hold struct {
 	err   error // once done is closed; nil lets the call go on
 }
 
-// Permit waits until a pod may be bound to a node: at once, if it is of no gang or of one
-// that has started, else when as many members as must start together have come or are bound.
-// The pod must count on the node already. An error says that the pod must not be bound, and
-// that it does not count there on behalf of its gang any more, unless the call alone has taken
-// as long as one may ([core.ErrKept]) or ctx has ended: then it keeps its place.
+// Permit waits until a pod may be bound to a node: at once, if it is of no gang or of one that has started,
+// else until enough members to start together have come or are bound. The pod must count on the node already.
+// An error says that the pod must not be bound, and that it does not count there on behalf of its gang any
+// more. If the call alone has taken the longest time allowed ([core.ErrKept]), or ctx has ended, the pod keeps
+// its place.
 //
-// After a nil error the caller binds the pod and says with Bound what came of it.
+// After a nil error the caller binds the pod and reports the result with Bound.
 func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error {
 	h, err := m.hold(uid, node)
 	if h == nil {
@@ -36,7 +36,7 @@ func (m *Manager) Permit(ctx context.Context, uid types.UID, node string) error 
 	}
 }
 
-// Bound says what came of binding a pod that was permitted.
+// Bound reports the result of binding a pod that was permitted.
 func (m *Manager) Bound(uid types.UID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

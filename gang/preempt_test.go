@@ -161,7 +161,7 @@ func TestNobodyIsEvictedForAGangThatWouldNotStart(t *testing.T) {
 			p.set(podGroup("starting", 3), bound)
 			p.running(1)
 			p.set(node("free", "2"))
-			return members("g", 4, "2", ofPriority(10)) // of which two may replace who runs
+			return members("g", 4, "2", ofPriority(10)) // two may replace running pods
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -348,7 +348,7 @@ func TestAMemberThatGetsItsPlaceWhenTheSchedulerAsksWhomToEvictIsWoken(t *testin
 		for _, pod := range gang {
 			p.filter(pod)
 		}
-		p.cluster.Release(planned.UID) // of which the scheduler hears nothing
+		p.cluster.Release(planned.UID) // the scheduler does not hear of this
 		if got := p.preempt(gang[0]); got != "" {
 			t.Errorf("%s is to be evicted", got)
 		}

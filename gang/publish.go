@@ -15,14 +15,14 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// Clients are what Publish reads and writes through. All are required.
+// Clients are the clients that Publish reads and writes through. All are required.
 type Clients struct {
 	Core    kubernetes.Interface
 	Dynamic dynamic.Interface
 }
 
 const (
-	// publishEvery is how often it is looked what there is to publish.
+	// publishEvery is the period of looking for something to publish.
 	publishEvery = 500 * time.Millisecond
 	// mostTold is how many members of a group there are events about.
 	mostTold = 10
@@ -80,7 +80,7 @@ func (m *machine) tell(what told) {
 	}
 }
 
-// untold is what was to be published since it was last asked.
+// untold returns what came to be published since the last call.
 func (m *Manager) untold() []told {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +105,7 @@ func (m *Manager) unknown() (all []told) {
 	return all
 }
 
-// reporter is the scheduler name under which there are events, "" when no profile has it:
+// reporter returns the scheduler name under which there are events, "" when no profile has it:
 // muster does not speak for other schedulers.
 func (m *machine) reporter(schedulerName string) string {
 	if m.view.Profile(schedulerName) == nil {

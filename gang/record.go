@@ -31,7 +31,7 @@ func (r *records) stamped(w core.WriteRecords) core.WriteRecords {
 	return w
 }
 
-// writeRecords writes the records of a start, without the lock, and says what came of it.
+// writeRecords writes the records of a start, without the lock, and reports the result.
 func (m *machine) writeRecords(w core.WriteRecords) {
 	started := m.clock.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), w.Until.Sub(started))
@@ -46,7 +46,7 @@ func (m *machine) writeRecords(w core.WriteRecords) {
 	m.recorded(w.Commit, err)
 }
 
-// recorded says what came of recording a start.
+// recorded reports the result of recording a start.
 func (m *machine) recorded(commit core.CommitID, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,7 +32,7 @@ func (m *Manager) Member(uid types.UID) (Summary, Member, bool) {
 	return m.state.Member(uid, m.clock.Now())
 }
 
-// look has all be known that there is to be known now.
+// look brings the knowledge of every group up to date.
 func (m *Manager) look() {
 	m.receive()
 	m.apply(core.Looked{})

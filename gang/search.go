@@ -33,7 +33,7 @@ type search struct {
 
 func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// podsOf are the pods of all parts, in their order.
+// podsOf returns the pods of all parts, in their order.
 func podsOf(parts []core.Wanted) []*cluster.Pod {
 	if len(parts) == 1 {
 		return parts[0].Pods
@@ -74,9 +74,8 @@ func (s *search) places(e core.FindPlaces) core.Event {
 	}
 }
 
-// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang
-// that these move as a whole returns to none of the nodes that its members leave, whichever of them
-// left it.
+// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang that these
+// move as a whole returns to none of the nodes that any of its members left.
 func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
 	if s.reservations == nil {
 		return placement.New(store, pods, s.seed)
@@ -142,8 +141,8 @@ type shortage struct {
 	late bool // time was up: there may be some
 }
 
-// placeAll finds places for the members of all parts: for as many of each as must start together, before any part
-// gets more. It says why others have none.
+// placeAll finds places for the members of all parts: for the number of each that must start together, before
+// any part gets more. It says why the others have none.
 func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
 	places, left := settle(parts, plan.Stay)
 	for i := range left {
@@ -199,7 +198,7 @@ func (s *search) assume(snap *cluster.Snapshot, places []placement.Place) ([]cor
 	return planned, nil
 }
 
-// shortfall says in words why too few members got a place, of which so many had one before.
+// shortfall says in words why too few members got a place. settled members had one before.
 func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
 	var against []string
 	for _, place := range outcome.Places {
@@ -305,7 +304,7 @@ func (s *search) victims(e core.FindVictims) core.Event {
 	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
 }
 
-// sparing is what members may have evicted, but for the pods that plans of the rescheduler count on.
+// sparing narrows may: no member may have pods evicted that plans of the rescheduler count on.
 func (s *search) sparing(
 	preemptors []*cluster.Pod, may func(*cluster.Pod) (placement.Eviction, bool),
 ) func(*cluster.Pod) (placement.Eviction, bool) {

@@ -7,18 +7,19 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// unsettled is what is sought for the members of one group that do not stay where room is kept for them.
+// unsettled describes the search for members of one group that do not stay where room is kept for them.
 type unsettled struct {
 	core.Wanted
 	settled int // how many stay
 }
 
-// missing is how many more places there must be.
+// missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
 
-// settle has members stay where their room is kept: on the nodes to which muster has nominated them while they are
-// gated, in this process or in a former one. Else they would move, one write after the other, and others come to where
-// they were before all are nominated anew. Each way to stay is tried for those that could not by the one before.
+// settle has members stay where their room is kept: on the nodes to which muster has nominated them while they
+// are gated, in this process or in a former one. Otherwise they would move, one write after the other, and
+// other pods would take the nodes that they leave before all are nominated again. Each way to stay is tried for
+// the members that the way before did not settle.
 func settle(parts []core.Wanted, ways ...func(*cluster.Pod, string) placement.Place) (places []placement.Place, left []unsettled) {
 	for _, part := range parts {
 		left = append(left, unsettled{Wanted: part})

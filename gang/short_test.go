@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// startsShort has a gang of two start, of which one member is bound, and the other one loses its place to a rival.
+// startsShort has a gang of two start. One member is bound, and the other one loses its place to a rival.
 func (p *process) startsShort() (bound, left *corev1.Pod) {
 	p.Helper()
 	pods := members("g", 2, "1", gated)
@@ -32,7 +32,7 @@ func (p *process) startsShort() (bound, left *corev1.Pod) {
 	return pods[0], pods[1]
 }
 
-// replace has a controller make a member anew.
+// replace has a controller make a member again.
 func (p *process) replace(pod *corev1.Pod) {
 	p.Helper()
 	fresh := members("fresh", 1, "1", gated)[0]

@@ -11,8 +11,8 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// idle has the scheduler ask about a pod so many times, every five seconds, and never bind it. It
-// returns how often the pod had a place.
+// idle has the scheduler ask about a pod a number of times, every five seconds, and never bind it. It returns
+// how often the pod had a place.
 func (p *process) idle(pod *corev1.Pod, times int) (placed int) {
 	p.Helper()
 	for range times {

@@ -15,7 +15,7 @@ import (
 )
 
 // halfFull are nodes on which pods of no gang take half of the CPU: each has room for one member of a gang that
-// wants two on each, so that kube-scheduler does not ask whom to evict.
+// wants two on each, so that kube-scheduler does not ask which pods to evict.
 func (p *process) halfFull(names ...string) []*corev1.Pod {
 	p.Helper()
 	var pods []*corev1.Pod

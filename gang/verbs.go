@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Filter decides about a pod, as the watch shows it, for which the scheduler asks about so many nodes.
+// Filter decides about a pod, as the watch shows it, that the scheduler asks about for a number of nodes.
 func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,10 +65,9 @@ func (m *Manager) Placed(uid types.UID, node string) {
 // Refused says that the scheduler was told of no node for a pod: see [core.Refused].
 func (m *Manager) Refused(pod *cluster.Pod) { m.do(core.Refused{UID: pod.UID}) }
 
-// Preempt decides about a pod, as the watch shows it, for which the scheduler would evict others. It
-// reports false for one that is of no gang, or of one that has started: others may be evicted for it
-// alone. Until all victims are gone, Filter refuses the members. So no call is held for victims that
-// take their time.
+// Preempt decides about a pod, as the watch shows it, that the scheduler would evict others for. It reports
+// false for a pod of no gang, or of a gang that has started: for such a pod alone others may be evicted. Until
+// all victims are gone, Filter refuses the members. So no call is held for victims that take their time.
 func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,9 +80,8 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	return preempted.Preemption, preempted.Starting
 }
 
-// GiveWay makes room for a pod that fits no node, if plans of gangs of lower priority are
-// what is in the way. It reports whether it did. A gang of which members are bound, or may
-// have been let go to be, keeps its places.
+// GiveWay makes room for a pod that fits no node, if plans of gangs of lower priority are in the way. It
+// reports whether it did. A gang keeps its places if members are bound, or may have been let go to be.
 func (m *Manager) GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,8 +115,8 @@ func (m *Manager) PlacesAlone(uid types.UID) bool {
 	return m.state.PlacesAlone(uid)
 }
 
-// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
-// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+// Harms says for each node what the evictions on it would do, for a pod of no gang, if no other node had
+// evictions: by the rules of evictions for gangs. The eviction of a pod that goes in any case does no harm.
 func (m *Manager) Harms(victims map[string][]types.UID) map[string]Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// view is what the core may read of the cluster.
+// view shows the core the parts of the cluster that it may read.
 type view struct {
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles

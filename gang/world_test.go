@@ -36,13 +36,13 @@ type world struct {
 	cluster *cluster.Cluster
 	gates   config.GangGates
 	store   *predicates.VerdictStore
-	pods    map[types.UID]*corev1.Pod // as the API server has them, but for those that have finished
-	done    map[types.UID]*corev1.Pod // those that have succeeded
+	pods    map[types.UID]*corev1.Pod // as the API server has them, except finished pods
+	done    map[types.UID]*corev1.Pod // succeeded pods
 	late    []func()                  // what one watch has shown and the other one not yet
 	least   map[string]int            // minMember by group
 	commits []core.WriteRecords       // that are being recorded
-	frozen  map[string]int            // minMember of what is recorded, until as many are bound
-	batches sets.Set[string]          // groups each minMember of which start as one
+	frozen  map[string]int            // minMember of what is recorded, until that number is bound
+	batches sets.Set[string]          // groups that start in batches of minMember
 	left    map[types.UID]string      // members of the last batch that could not be bound, and their groups
 	due     sets.Set[types.UID]       // members that are let go while no call of theirs waits
 	calls   []heldCall
@@ -336,8 +336,7 @@ func (w *world) asked(group string) int {
 	return w.least[group]
 }
 
-// mayGo is a bind call that is let go: as many as must start together are bound or are let
-// go, too.
+// mayGo checks a bind call that is let go: enough members to start together are bound or are let go, too.
 func (w *world) mayGo(pod *corev1.Pod, node string) {
 	if w.pods[pod.UID] == nil {
 		return
@@ -363,9 +362,8 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 	}
 }
 
-// batchMayGo are the bind calls for members of a group that are let go at once, if each batch
-// of it starts as one: they are as many as must start together, with those of the batch before
-// if some of that were left behind.
+// batchMayGo checks the bind calls for members of a group that are let go at once, if each batch of it starts
+// as one. They are enough to start together, counting the batch before if some of its members were left behind.
 func (w *world) batchMayGo(group string) {
 	together := 0
 	for _, c := range w.calls {
@@ -397,7 +395,7 @@ func (w *world) batchMayGo(group string) {
 	}
 }
 
-// followDue takes note of members that are let go while no call of theirs waits, and of those that have lost
+// followDue takes note of members that are let go while no call of theirs waits, and of members that have lost
 // their places since: they are left behind.
 func (w *world) followDue() {
 	for uid, pod := range w.pods {
@@ -532,7 +530,7 @@ func (w *world) finishLift(pod *corev1.Pod, fails bool) {
 	w.do(core.GateLifted{UID: pod.UID})
 }
 
-// check is what holds at any time.
+// check checks the invariants that hold at any time.
 func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -593,8 +591,8 @@ func (w *world) settle() {
 	}
 }
 
-// checkSettled is what holds when nothing is left to do: groups that wait are such that
-// there is too little room for, or too few members.
+// checkSettled checks the invariants that hold when nothing is left to do: groups wait only for want of room or
+// of members.
 func (w *world) checkSettled() {
 	if len(w.calls) > 0 {
 		w.Fatalf("%s is held still", w.calls[0].pod.Name)
@@ -629,7 +627,7 @@ func (w *world) checkSettled() {
 	}
 }
 
-// checkBatches is checkSettled for a group each batch of which starts as one.
+// checkBatches is checkSettled for a group that starts in batches.
 func (w *world) checkBatches(name string, free int) {
 	wait, bound, left := 0, w.bound(name), 0
 	for uid, pod := range w.pods {
@@ -641,7 +639,7 @@ func (w *world) checkBatches(name string, free int) {
 		}
 	}
 	if least := w.least[name]; wait >= least && free >= least {
-		w.Fatalf("%d members of %s wait, of which %d start as one, and there is room for %d", wait, name, least, free)
+		w.Fatalf("%d members of %s wait, %d start as one, and there is room for %d", wait, name, least, free)
 	}
 	if left > 0 && bound >= w.least[name]-left && free >= left {
 		w.Fatalf("%d members of %s were left behind by %d, and there is room for %d", left, name, bound, free)

@@ -24,7 +24,8 @@ type writes struct {
 // nominateTries is how often a nomination is written to a pod that keeps changing.
 const nominateTries = 3
 
-// toWrite is what is to be done for an effect when its turn comes. It says whether it wrote anything.
+// toWrite returns the write for an effect, to be done when its turn comes. That write reports whether it wrote
+// anything.
 func (m *machine) toWrite(effect core.Effect) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		switch e := effect.(type) {

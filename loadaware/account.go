@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// audience is who asks about a node: thresholds and scores may be others for pods of the
+// audience is the class of pods that ask about a node: thresholds and scores may be others for pods of the
 // class prod.
 type audience int
 
@@ -27,7 +27,7 @@ func audienceOf(class priorityClass) audience {
 	return anyone
 }
 
-// account is what a profile sums up of a node, for filter and score and by audience.
+// account is the sum that a profile keeps of a node, for filter and score and by audience.
 type account struct {
 	custom      *custom
 	allocatable vector
@@ -58,11 +58,11 @@ type sum struct {
 	base  base
 	used  vector // before delta
 	delta vector
-	// own is what pods of a namespace see beside that of their like; see excess.
+	// own adds, for pods of a namespace, to the sum for their like; see excess.
 	own map[string]vector
 }
 
-// base is what a sum starts from.
+// base is the start of a sum.
 type base struct {
 	kind      baseKind
 	statistic statistic
@@ -77,7 +77,7 @@ const (
 	ofProd                      // what its pods of class prod use
 )
 
-// entry is what a pod on a node adds to the account.
+// entry is the share of one pod in the account of its node.
 type entry struct {
 	pod       *cluster.Pod
 	class     priorityClass
@@ -128,8 +128,8 @@ func (l *LoadAware) account(node *cluster.Node, c *custom, visit func(*entry)) *
 	return a
 }
 
-// limits says which thresholds count for whom: for pods of class prod theirs, if there are
-// any, and else those of a statistic, if there are any.
+// limits says which thresholds count for whom. Pods of class prod have their own thresholds, if any. Otherwise
+// the thresholds of a statistic count, if any.
 func (t *thresholds) limits(filter *[audiences]limit) {
 	filter[anyone] = limit{thresholds: t.usage}
 	if t.aggregated != nil {
@@ -257,7 +257,7 @@ func (t *totals) add(e *entry) {
 	}
 }
 
-// sum is how much of a node is used, starting from a base.
+// sum returns how much of a node is used, starting from a base.
 func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 	s := sum{base: from, used: make(vector, len(l.resources.names))}
 	kind := sumDelta
@@ -290,7 +290,7 @@ func (l *LoadAware) sum(from base, usage *cluster.Usage, t *totals) sum {
 	return s
 }
 
-// find is the statistic of a node, over that time or the longest one; nil when there is none.
+// find returns the statistic of a node, over that time or the longest one; nil when there is none.
 // One of nothing is none.
 func find(usage *cluster.Usage, s statistic) *cluster.Aggregate {
 	var found *cluster.Aggregate

@@ -19,7 +19,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Annotations of nodes. What is not valid in one is ignored, entry by entry, counted and logged.
+// Annotations of nodes. Invalid entries are ignored, one by one, counted and logged.
 const (
 	// AnnotationUsageThresholds holds thresholds of the node as JSON, in the sections usageThresholds,
 	// prodUsageThresholds and aggregatedUsage (usageThresholds, usageAggregationType,
@@ -31,15 +31,15 @@ const (
 	AnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable"
 )
 
-// custom is what the annotations of a node say. It hangs on the API object alone.
+// custom is the content of a node's annotations. It depends on the API object alone.
 type custom struct {
 	object     *corev1.Node
-	thresholds *thresholds // nil for those of the arguments
+	thresholds *thresholds // nil for the thresholds of the arguments
 	raw        []rawAmount
 	wrong      []wrongAnnotation
 }
 
-// rawAmount is what a node has of the resource of that index.
+// rawAmount is the raw amount of the resource with that index on a node.
 type rawAmount struct {
 	resource int
 	amount   int64
@@ -83,7 +83,7 @@ func (c *custom) note(name string, err error) {
 	}
 }
 
-// rawAmounts are those of the entries that are valid, and what is wrong with the others.
+// rawAmounts returns the amounts of the valid entries, and the errors in the others.
 func (l *LoadAware) rawAmounts(text string) (given []rawAmount, err error) {
 	entries := map[corev1.ResourceName]json.RawMessage{}
 	if err := read(text, &entries); err != nil {
@@ -133,7 +133,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// complaints remembers of which nodes it was said what is not valid.
+// complaints remembers the nodes whose invalid annotations were reported.
 type complaints struct {
 	mu   sync.Mutex
 	said map[int32]nodeVersion // by node index

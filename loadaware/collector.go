@@ -95,7 +95,7 @@ func (c *Collector) collect(metrics chan<- prometheus.Metric, l *LoadAware, snap
 
 // distribution counts nodes by tenths of what they offer.
 type distribution struct {
-	upTo  [10]uint64 // those that use at most one tenth more than the index
+	upTo  [10]uint64 // nodes that use at most one tenth more than the index
 	count uint64
 	sum   float64
 }

@@ -1,8 +1,7 @@
-// Package loadaware is the plugin LoadAware: it keeps pods off nodes that are busy, or
-// are about to be, and prefers those that are least so. What it looks at is what is
-// measured on nodes, and an estimate of what that does not show yet. The rules, and the
-// names of annotations and labels, are Koordinator's ("Load-aware Scheduling", a proposal
-// of that project).
+// Package loadaware is the plugin LoadAware: it keeps pods off nodes that are busy, or are about to be, and
+// prefers the least busy nodes. It looks at measurements of nodes, and adds an estimate of what they do not
+// show yet. The rules, and the names of annotations and labels, are Koordinator's ("Load-aware Scheduling", a
+// proposal of that project).
 //
 // The estimate of a node, if a pod goes there, is
 //
@@ -11,14 +10,13 @@
 //	          estimate is above what it shows
 //	+ pod     the estimate of the pod
 //
-// It is a sum over pods, and everything in it is read off a [cluster.Node]: pods that are
-// assumed, or supposed in a plan, count because they are on the node, and those that
-// kube-scheduler is about to put there as well ([cluster.Node.Expected]). So does time: as how
-// old the measurement was when it was last looked at ([cluster.Usage.Age]). So the verdict store
-// remembers what the plugin says, and asks it again about nodes that changed.
+// The estimate is a sum over pods, and everything in it is read off a [cluster.Node]: pods that are assumed, or
+// supposed in a plan, count because they are on the node, and pods that kube-scheduler is about to put there
+// count as well ([cluster.Node.Expected]). Time is read off the node too: as the age of the measurement when it
+// was last looked at ([cluster.Usage.Age]). So the verdict store remembers the plugin's verdicts, and asks it
+// again about nodes that changed.
 //
-// A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is
-// made, and amounts of them are short vectors of integers: CPU in thousandths, memory in bytes.
-// What it makes of a node is kept until the node is another one, so that a verdict and a score
-// cost a few comparisons and divisions, and no memory.
+// A [LoadAware] belongs to one profile. The resources that it looks at are fixed when it is made, and amounts
+// of them are short vectors of integers: CPU in thousandths, memory in bytes. It keeps its results for a node
+// until the node changes, so that a verdict and a score cost a few comparisons and divisions, and no memory.
 package loadaware

@@ -14,8 +14,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Annotations of pods, which count where the arguments allow pods to say how they are
-// estimated. Those that are not valid are as if they were not there.
+// Annotations of pods, which count where the arguments allow pods to say how they are estimated. Invalid
+// annotations count as absent.
 const (
 	// AnnotationScalingFactors goes before estimatedScalingFactors, resource by resource: as in
 	// {"cpu": 60}, in percent.
@@ -26,7 +26,7 @@ const (
 	AnnotationSecondsAfterInitialized = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
 )
 
-// What a pod that asks for nothing is taken to use.
+// The assumed use of a pod that asks for nothing.
 const (
 	defaultMilliCPU = 250
 	defaultMemory   = 200 << 20
@@ -87,8 +87,8 @@ func (e *estimator) requested(v vector, pod *cluster.Pod, class priorityClass) {
 	}
 }
 
-// factorsOf are the factors of the arguments with those of the pod's annotation in their place,
-// entry by entry: one that is not valid leaves that of the arguments.
+// factorsOf returns the factors of the arguments, replaced entry by entry by the factors of the pod's
+// annotation. An invalid entry leaves the factor of the arguments.
 func (e *estimator) factorsOf(pod *cluster.Pod) vector {
 	text := e.annotation(pod, AnnotationScalingFactors)
 	if text == "" {
@@ -119,7 +119,7 @@ func (e *estimator) annotation(pod *cluster.Pod, key string) string {
 // it uses.
 const mostOfAPod = int64(24 * time.Hour / time.Second)
 
-// seconds is what an annotation of the pod says, or the arguments.
+// seconds returns the time in an annotation of the pod, or the time of the arguments.
 func (e *estimator) seconds(pod *cluster.Pod, key string, otherwise int64) int64 {
 	if text := e.annotation(pod, key); text != "" {
 		if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 {
@@ -129,7 +129,7 @@ func (e *estimator) seconds(pod *cluster.Pod, key string, otherwise int64) int64
 	return otherwise
 }
 
-// deadline is until when the estimate of a pod on a node goes before what is measured,
+// deadline returns until when the estimate of a pod on a node goes before what is measured,
 // zero when it does not.
 func (e *estimator) deadline(pod *cluster.Pod, scheduled time.Time) time.Time {
 	if after := e.seconds(pod, AnnotationSecondsAfterInitialized, e.afterInitialized); after > 0 {
@@ -148,7 +148,7 @@ func inSeconds(seconds int64) time.Duration {
 	return time.Duration(min(seconds, int64(math.MaxInt64/time.Second))) * time.Second
 }
 
-// scheduled is when a pod on a node was scheduled. It says false for a pod that is only
+// scheduled returns when a pod on a node was scheduled. It says false for a pod that is only
 // supposed to be there: it is not scheduled yet.
 func scheduled(pod *cluster.Pod) (time.Time, bool) {
 	if since, is := pod.True(corev1.PodScheduled); is {

@@ -91,7 +91,7 @@ func TestEstimateOfAPod(t *testing.T) {
 			),
 			cpuAndMemory(3400, 70),
 		},
-		{"one of class free for those of all", "", podObject("p", ofClass("koord-free")), cpuAndMemory(850, 700)},
+		{"one of class free for plain resources", "", podObject("p", ofClass("koord-free")), cpuAndMemory(850, 700)},
 		{
 			"what batch asks for of other resources has no other name", "estimatedScalingFactors: {ephemeral-storage: 40}",
 			podObject("p", ofClass("koord-batch"), asking("ephemeral-storage", "10")),

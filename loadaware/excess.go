@@ -9,7 +9,7 @@ import "muster.dev/muster/cluster"
 // namespaceShare is that share, in percent of what a node offers.
 const namespaceShare = 10
 
-// excess is what the pods of a namespace are estimated to use of a node beyond what they request.
+// excess is the estimated use of a node by the pods of a namespace beyond their requests.
 type excess struct {
 	namespace string
 	// of is that by the sums that it is in.

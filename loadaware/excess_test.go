@@ -192,7 +192,7 @@ func TestTheScoreOfANodeIsNotForOneNamespaceToSpoil(t *testing.T) {
 	}
 }
 
-// TestAMetersEstimatesAddUpOverPods has pods of which no namespace sees all: what is expected of a node without
+// TestAMetersEstimatesAddUpOverPods has pods that no namespace sees all of: the expected use of a node without
 // one of them is that much less.
 func TestAMetersEstimatesAddUpOverPods(t *testing.T) {
 	meter, r := metered(t, scene{

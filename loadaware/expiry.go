@@ -2,7 +2,7 @@ package loadaware
 
 import "muster.dev/muster/api/config"
 
-// expiry says what becomes of a node whose figures have expired. For the score it is always a
+// expiry says how a node counts whose figures have expired. For the score it is always a
 // node that was not measured.
 type expiry int
 
@@ -26,12 +26,12 @@ func newExpiry(args *config.LoadAwareSchedulingArgs) expiry {
 	}
 }
 
-// refuses says whether a node of that state is refused for the age of its figures alone.
+// refuses reports whether a node of that state is refused for the age of its figures alone.
 func (e expiry) refuses(m measured) bool {
 	return e == refused && (m == expired || m == silent)
 }
 
-// judges says whether there are figures of a node that are held against thresholds.
+// judges reports whether there are figures of a node that are held against thresholds.
 func (e expiry) judges(m measured) bool {
 	return m == lately || m == expired && e == believed
 }

@@ -26,14 +26,13 @@ type Explanation struct {
 	Updated     time.Time     `json:"updated,omitzero"`
 	Age         time.Duration `json:"age,omitempty"`
 	Allocatable Amounts       `json:"allocatable"`
-	// Pods are those on the node, and those expected there, by namespace and name.
+	// Pods are the pods on the node, and the pods expected there, by namespace and name.
 	Pods []PodEntry `json:"pods,omitempty"`
 	// Adds is the estimate of the pod that was asked for, Class its priority class. They are
 	// empty when there was none.
 	Adds  Amounts `json:"adds,omitempty"`
 	Class string  `json:"class,omitempty"`
-	// Filter is what is held against Thresholds, in percent of Allocatable, ScoredBy what the
-	// score is worked out from.
+	// Filter is compared with Thresholds, in percent of Allocatable; the score is worked out from ScoredBy.
 	Filter     Sum     `json:"filter"`
 	Thresholds Amounts `json:"thresholds"`
 	ScoredBy   Sum     `json:"scoredBy"`
@@ -50,27 +49,27 @@ type Explanation struct {
 // Sum is how much of a node is used if the pod goes there: Base and Delta and what the pod
 // adds. It is empty for a node that was never measured.
 type Sum struct {
-	// Of is what Base is of, as in "node" or "p95 of node over 5m0s".
+	// Of names the subject of Base, as in "node" or "p95 of node over 5m0s".
 	Of       string  `json:"of"`
 	Base     Amounts `json:"base,omitempty"`
 	Delta    Amounts `json:"delta,omitempty"`
 	Estimate Amounts `json:"estimate,omitempty"`
 }
 
-// PodEntry is what a pod on a node adds.
+// PodEntry is the share of one pod in its node's sum.
 type PodEntry struct {
 	Namespace string  `json:"namespace"`
 	Name      string  `json:"name"`
 	Class     string  `json:"class"`
 	Estimate  Amounts `json:"estimate"`
-	// Used is what was measured, nil when nothing was.
+	// Used is the measured use, nil when nothing was measured.
 	Used Amounts `json:"used,omitempty"`
 	// Counts is why its estimate counts beside what was measured: "unreported", "expected" (it is
 	// about to come), "just scheduled" or "bootstrapping"; "" when it does not.
 	Counts string `json:"counts,omitempty"`
 }
 
-// String says of a node whose figures never came what is said of those that are too old.
+// String says the same of a node without any figures as of a node whose figures are too old.
 func (m measured) String() string { return [...]string{"never", "expired", "expired", "lately"}[m] }
 
 func (c counted) String() string {

@@ -24,9 +24,8 @@ type filterCase struct {
 	reason string // "" for a pod that fits
 }
 
-// TestFilter has the node of 10 CPUs and 10,000 bytes, and a pod that is estimated to use 850m
-// and 700 bytes, but for what the rows say. The default thresholds are then 6,500m and 9,500
-// bytes.
+// TestFilter has the node of 10 CPUs and 10,000 bytes, and a pod that is estimated to use 850m and 700 bytes,
+// unless the rows say otherwise. The default thresholds are then 6,500m and 9,500 bytes.
 func TestFilter(t *testing.T) {
 	type nodes = []func(*corev1.Node)
 	pod := podObject("new")
@@ -96,7 +95,7 @@ aggregated:
 		{"a node that was never measured fits", scene{pod: pod}, ""},
 		{"a node whose figures never came does not", scene{usage: using("0", "0", neverReported), pod: pod}, metricExpired},
 		{"figures of 180 s are too old", scene{usage: using("0", "0", aged(180*time.Second)), pod: pod}, metricExpired},
-		{"those of a moment less are not", scene{usage: using("0", "0", aged(180*time.Second-1)), pod: pod}, ""},
+		{"figures of a moment less are not", scene{usage: using("0", "0", aged(180*time.Second-1)), pod: pod}, ""},
 		{
 			"the arguments say what is too old",
 			scene{args: "nodeMetricExpirationSeconds: 30", usage: using("0", "0", aged(30*time.Second)), pod: pod},

@@ -8,24 +8,24 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// load is what filter and score ask of a node: its account, worked out as far as it can be
-// without knowing the pod. It is immutable.
+// load is the part of a node that filter and score ask for: its account, worked out as far as it can be without
+// knowing the pod. It is immutable.
 type load struct {
 	node        *cluster.Node
 	custom      *custom
 	allocatable vector
 	filter      [audiences]bounds
-	// free is what is left of each resource, -1 when that is less than nothing; nil when the
-	// node was not measured lately. own is what less is left for pods of a namespace.
+	// free is the free amount of each resource, -1 when that is negative; nil when the node was not measured
+	// lately. own is how much less is free for pods of a namespace.
 	free [audiences]vector
 	own  [audiences]map[string]vector
 }
 
-// bounds are what a pod may add to a node.
+// bounds are the bounds on what a pod may add to a node.
 type bounds struct {
-	// room is what a pod must stay below, of each resource; nil when there are no thresholds.
+	// room is the amount of each resource that a pod must stay below; nil when there are no thresholds.
 	room vector
-	// own is what less there is for pods of a namespace.
+	// own is how much less there is for pods of a namespace.
 	own map[string]vector
 	// expired says that no pod may come.
 	expired    bool
@@ -35,7 +35,7 @@ type bounds struct {
 // unbounded is the room of a resource without a threshold. No amount is as large.
 const unbounded = math.MaxInt64
 
-// weigh is what there is to know of a node.
+// weigh works out the load of a node.
 func (l *LoadAware) weigh(node *cluster.Node, c *custom) *load {
 	a := l.account(node, c, nil)
 	w := &load{node: node, custom: c, allocatable: a.allocatable}
@@ -68,7 +68,7 @@ func (a *account) bounds(who audience, e expiry) bounds {
 	return b
 }
 
-// ceiling is the least amount of a resource that is too much, 0 when none is.
+// ceiling returns the least amount of a resource that is too much, 0 when none is.
 func (a *account) ceiling(who audience, i int) int64 {
 	return percentUp(a.filter[who].thresholds[i], a.allocatable[i])
 }
@@ -81,10 +81,10 @@ func (a *account) free(who audience) vector {
 	return free
 }
 
-// at is the amount of a resource, as pods see it that are of other namespaces than those on the node.
+// at returns the amount of a resource, as pods see it whose namespace has no pods on the node.
 func (s *sum) at(i int) int64 { return plus(s.used[i], s.delta[i]) }
 
-// ownAt is what pods of a namespace see besides.
+// ownAt returns what pods of a namespace see besides.
 func (s *sum) ownAt(namespace string, i int) int64 {
 	if own := s.own[namespace]; own != nil {
 		return own[i]
@@ -92,7 +92,7 @@ func (s *sum) ownAt(namespace string, i int) int64 {
 	return 0
 }
 
-// whole is the amount of a resource with all that is estimated of any pod.
+// whole returns the amount of a resource with all that is estimated of any pod.
 func (s *sum) whole(i int) int64 {
 	amount := s.at(i)
 	for _, own := range s.own {
@@ -101,7 +101,7 @@ func (s *sum) whole(i int) int64 {
 	return amount
 }
 
-// none says that all are 0.
+// none reports whether all are 0.
 func (v vector) none() bool {
 	for _, amount := range v {
 		if amount != 0 {
@@ -117,8 +117,7 @@ type loads struct {
 	known atomic.Pointer[[]atomic.Pointer[load]]
 }
 
-// of is what there is to know of the state of a node. It is kept until another state of the
-// node is asked about.
+// of returns the load of the state of a node. It is kept until another state of the node is asked about.
 func (l *LoadAware) of(node *cluster.Node) *load {
 	slot := l.loads.slot(node.Index)
 	before := slot.Load()
@@ -140,7 +139,7 @@ func (l *LoadAware) renew(slot *atomic.Pointer[load], before *load, node *cluste
 	return now
 }
 
-// slot is where the load of the node of that index is kept.
+// slot returns where the load of the node of that index is kept.
 func (s *loads) slot(index int32) *atomic.Pointer[load] {
 	if known := s.known.Load(); known != nil && int(index) < len(*known) {
 		return &(*known)[index]
@@ -148,8 +147,8 @@ func (s *loads) slot(index int32) *atomic.Pointer[load] {
 	return s.grow(int(index))
 }
 
-// grow makes room for an index. What is put into a slot meanwhile may be lost, and is then
-// worked out again.
+// grow makes room for an index. A load that is put into a slot meanwhile may be lost, and is then worked out
+// again.
 func (s *loads) grow(index int) *atomic.Pointer[load] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

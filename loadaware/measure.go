@@ -28,10 +28,10 @@ func NewMeter(profiles []config.Profile, resources []corev1.ResourceName, o Opti
 	return &Meter{newLoadAware(name, &args, o)}
 }
 
-// Expiration is the age at which figures are not believed any more.
+// Expiration returns the age at which figures are not believed any more.
 func (m *Meter) Expiration() time.Duration { return m.load.expiration }
 
-// Resources are what amounts are of, in their order: CPU is in thousandths, memory in bytes.
+// Resources returns the resources of amounts, in their order: CPU is in thousandths, memory in bytes.
 func (m *Meter) Resources() []corev1.ResourceName { return m.load.resources.names }
 
 // Amounts returns the amounts of a map by resource name, in the order of [Meter.Resources].
@@ -43,16 +43,16 @@ func (m *Meter) Amounts(byName map[corev1.ResourceName]int64) []int64 {
 type Measurement struct {
 	// At is when it was measured, and Since when the time begins that the figures are of.
 	At, Since time.Time
-	// Used is what was measured: what the node uses, or the statistic of it that LoadAware filters by.
+	// Used is the measured use of the node, or the statistic of it that LoadAware filters by.
 	Used []int64
-	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on
-	// the node, and of those that are about to come, in full.
+	// Expected is Used, and an estimate of what Used does not show yet: of the pods that are on the node, and,
+	// in full, of the pods that are about to come.
 	Expected []int64
-	// Allocatable is what the node offers.
+	// Allocatable are the resources that the node offers.
 	Allocatable []int64
 }
 
-// Ceilings are the least amounts that reach thresholds, which are in percent of what the node
+// Ceilings returns the least amounts that reach thresholds, which are in percent of what the node
 // offers: 0 where there is none.
 func (m *Measurement) Ceilings(thresholds []int64) []int64 {
 	ceilings := make([]int64, len(thresholds))
@@ -62,7 +62,7 @@ func (m *Measurement) Ceilings(thresholds []int64) []int64 {
 	return ceilings
 }
 
-// Node is how much of a node is used. It says false when that was not measured lately, or when
+// Node returns how much of a node is used. It says false when that was not measured lately, or when
 // the statistic is missing.
 func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 	w := m.load.of(node)
@@ -88,7 +88,7 @@ func (m *Meter) Node(node *cluster.Node) (Measurement, bool) {
 	}, true
 }
 
-// Pod is how much a pod uses that is on a node, by its estimate where that is not measured, or
+// Pod returns how much a pod uses that is on a node, by its estimate where that is not measured, or
 // is more than what is measured while that does not show all of it: what the pod adds to
 // [Measurement.Expected]. A pod without a node, which is nil then, has its estimate.
 func (m *Meter) Pod(pod *cluster.Pod, node *cluster.Node) []int64 {

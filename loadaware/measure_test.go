@@ -128,7 +128,7 @@ func TestAMeterKnowsWhenFiguresBegin(t *testing.T) {
 			[]figure{aggregated("p95", 5*time.Minute, "2", "3Gi")},
 			5 * time.Minute,
 		},
-		"but for the statistic that does not count": {"", []figure{aggregated("p95", 5*time.Minute, "2", "3Gi")}, time.Minute},
+		"not as long as a statistic that does not count": {"", []figure{aggregated("p95", 5*time.Minute, "2", "3Gi")}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			meter, r := metered(t, scene{args: test.args, usage: using("1", "1Gi", test.usage...)})

@@ -16,16 +16,16 @@ import (
 // mostWrong bounds how many mistakes of an annotation are told.
 const mostWrong = 20
 
-// ownThresholds reads the annotation of a node: its sections are in the form of those of the
-// arguments, and each takes the place of a whole one of these. An entry that is not valid is void:
-// its resource has the threshold of the arguments, and the other entries count. So is a section
-// whose form, statistic or time is not valid, or that has no valid entry.
+// ownThresholds reads the annotation of a node. Its sections have the form of the arguments' sections, and each
+// replaces a whole section of the arguments. An invalid entry is void: its resource has the threshold of the
+// arguments, and the other entries count. A section is void, too, if its form, statistic or time is not valid,
+// or if it has no valid entry.
 type ownThresholds struct {
 	resources *resources
 	errs      field.ErrorList
 }
 
-// read returns the thresholds with those that an annotation says in their place, and what is void.
+// read returns the thresholds with the annotation's thresholds in their place, and what is void.
 func (o *ownThresholds) read(text string, instead thresholds) (thresholds, error) {
 	var sections struct {
 		Usage      json.RawMessage `json:"usageThresholds"`
@@ -69,7 +69,7 @@ func (o *ownThresholds) section(path *field.Path, text json.RawMessage, instead 
 	return v
 }
 
-// threshold says whether an entry is valid.
+// threshold reports whether an entry is valid.
 func (o *ownThresholds) threshold(path *field.Path, text json.RawMessage, into *int64) bool {
 	if !o.decode(path, text, into) {
 		return false
@@ -105,7 +105,7 @@ func (o *ownThresholds) aggregated(path *field.Path, text json.RawMessage, inste
 	}
 }
 
-// decode says whether a value is there and has the form of what into points to.
+// decode reports whether a value is there and has the form of what into points to.
 func (o *ownThresholds) decode(path *field.Path, text json.RawMessage, into any) bool {
 	if len(text) == 0 {
 		return false

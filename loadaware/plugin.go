@@ -29,7 +29,7 @@ type LoadAware struct {
 	scoreBase base
 	scoreProd bool // pods of class prod have nodes scored by what their like use
 	weights   vector
-	dominant  int64 // the weight of the resource of which least is left
+	dominant  int64 // the weight of the scarcest resource
 	weightSum int64
 
 	loads loads
@@ -41,14 +41,14 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Runs says that a profile filters or scores with LoadAware.
+// Runs reports whether a profile filters or scores with LoadAware.
 func Runs(profile *config.Profile) bool {
 	return slices.Contains(profile.FilterPlugins(), config.LoadAware) ||
 		slices.ContainsFunc(profile.ScorePlugins(), func(s config.ScorePlugin) bool { return s.Name == config.LoadAware })
 }
 
-// Expirations are the ages at which figures expire for one of the profiles, the lowest first,
-// each once. A node's Usage must be set anew when its age comes to one of them.
+// Expirations returns the ages at which figures expire for one of the profiles, the lowest first, each once. A
+// node's Usage must be set again when its age comes to one of them.
 func Expirations(profiles []config.Profile) []time.Duration {
 	var ages []time.Duration
 	for i := range profiles {
@@ -60,7 +60,7 @@ func Expirations(profiles []config.Profile) []time.Duration {
 	return slices.Compact(ages)
 }
 
-// Durations are the times that profiles want statistics over, each once. Sources that keep statistics themselves
+// Durations returns the times that profiles want statistics over, each once. Sources that keep statistics themselves
 // must have them.
 func Durations(profiles []config.Profile) []time.Duration {
 	var over []time.Duration
@@ -106,7 +106,7 @@ func newLoadAware(profile string, args *config.LoadAwareSchedulingArgs, o Option
 	return l
 }
 
-// Plugin is what its profile is to be made with.
+// Plugin returns the plugin for making the profile with.
 func (l *LoadAware) Plugin() predicates.Plugin {
 	return predicates.Plugin{
 		Name:    config.LoadAware,
@@ -117,7 +117,7 @@ func (l *LoadAware) Plugin() predicates.Plugin {
 	}
 }
 
-// Of is the one of a profile, nil when that does not run it.
+// Of returns the plugin of a profile, nil when the profile does not run it.
 func Of(profile *predicates.Profile) *LoadAware {
 	plugin, runs := profile.Plugin(config.LoadAware)
 	if !runs {
@@ -126,7 +126,7 @@ func Of(profile *predicates.Profile) *LoadAware {
 	return plugin.Score.(score).LoadAware
 }
 
-// reads is what it reads of a pod beside what every profile does.
+// reads returns what the plugin reads of a pod beside what every profile does.
 func (l *LoadAware) reads(pod *cluster.Pod) string {
 	return fmt.Sprint(classOf(pod), ofDaemonSet(pod), strconv.Quote(l.estimator.annotation(pod, AnnotationScalingFactors)))
 }
@@ -140,7 +140,7 @@ func ofDaemonSet(pod *cluster.Pod) bool {
 	return false
 }
 
-// aspects are what it reads of the cluster.
+// aspects are the aspects of the cluster that the plugin reads.
 const aspects = cluster.AspectUsage | cluster.AspectAllocatable | cluster.AspectAnnotations |
 	cluster.AspectPods | cluster.AspectRequested | cluster.AspectPodStates | cluster.AspectExpected
 
@@ -222,14 +222,14 @@ func (c *filterCheck) verdict(reason int) predicates.Verdict {
 	return verdict
 }
 
-// adds is what a pod adds to a node, and who asks for it.
+// adds returns what a pod adds to a node, and the audience of the pod.
 func (l *LoadAware) adds(pod *cluster.Pod) (vector, audience) {
 	class, adds := classOf(pod), make(vector, len(l.resources.names))
 	l.estimator.estimate(adds, pod, class)
 	return adds, audienceOf(class)
 }
 
-// against is the place of the reason against what a pod of a namespace adds, -1 when there is none.
+// against returns the place of the reason against what a pod of a namespace adds, -1 when there is none.
 func (b *bounds) against(namespace string, adds vector) int {
 	if b.expired {
 		return reasonExpired
@@ -242,7 +242,7 @@ func (b *bounds) against(namespace string, adds vector) int {
 	return -1
 }
 
-// exceeded says that a pod of a namespace adds too much of a resource.
+// exceeded reports whether a pod of a namespace adds too much of a resource.
 func (b *bounds) exceeded(namespace string, adds vector, i int) bool {
 	if own := b.own[namespace]; own != nil {
 		return plus(adds[i], own[i]) >= b.room[i]
@@ -250,7 +250,7 @@ func (b *bounds) exceeded(namespace string, adds vector, i int) bool {
 	return adds[i] >= b.room[i]
 }
 
-// reason is the place of the reason that too much of a resource is used.
+// reason returns the place of the reason that too much of a resource is used.
 func (b *bounds) reason(i int) int {
 	if b.aggregated {
 		i += len(b.room)

@@ -61,7 +61,7 @@ func TestPodsThatItTreatsOtherwiseHaveAClassOfTheirOwn(t *testing.T) {
 		apart bool
 	}{
 		{"pods of two priority classes", "", ofPriority(5000), true},
-		{"not those of two priorities of one", "", ofPriority(9001), false},
+		{"not pods of two priorities of one", "", ofPriority(9001), false},
 		{"a pod of a DaemonSet", "", ownedBy("DaemonSet"), true},
 		{"not one of something else", "", ownedBy("Job"), false},
 		{"a pod with factors of its own", customized, annotated(factorsAnnotation, `{"cpu":1}`), true},

@@ -9,7 +9,7 @@ import (
 // LabelPriorityClass is the label of pods that names their priority class.
 const LabelPriorityClass = "koordinator.sh/priority-class"
 
-// priorityClass is how important a pod is to those who share a node with it.
+// priorityClass is how important a pod is to the pods that share a node with it.
 type priorityClass int
 
 const (
@@ -26,9 +26,8 @@ func (c priorityClass) String() string {
 	return [classes]string{"", "koord-prod", "koord-mid", "koord-batch", "koord-free"}[c]
 }
 
-// name is what a pod of the class calls a resource when it asks for some: what is left
-// over by pods of higher classes is offered, and asked for, under names of its own, CPU
-// in thousandths.
+// name returns the name under which a pod of the class asks for a resource. Room left over by pods of higher
+// classes is offered, and asked for, under names of its own, CPU in thousandths.
 func (c priorityClass) name(resource corev1.ResourceName) corev1.ResourceName {
 	if resource != corev1.ResourceCPU && resource != corev1.ResourceMemory {
 		return resource
@@ -53,7 +52,7 @@ func classNamed(name string) priorityClass {
 	return noClass
 }
 
-// classOf is the class that the pod's label names, or that its priority is in, or that goes
+// classOf returns the class that the pod's label names, or that its priority is in, or that goes
 // with its quality of service. It is never noClass.
 func classOf(pod *cluster.Pod) priorityClass {
 	if class := classNamed(pod.Labels[LabelPriorityClass]); class != noClass {
@@ -77,7 +76,7 @@ func classOf(pod *cluster.Pod) priorityClass {
 	return prod
 }
 
-// PriorityClass is the name of a pod's priority class, as in "koord-prod".
+// PriorityClass returns the name of a pod's priority class, as in "koord-prod".
 func PriorityClass(pod *cluster.Pod) string { return classOf(pod).String() }
 
 // isBestEffort reads the quality of service off the status, where the API server writes it

@@ -68,7 +68,7 @@ func drawUsage(t *rapid.T) figuresOf {
 
 type figuresOf = func() *cluster.Usage
 
-// traits are what a pod may have, one of each row.
+// traits are the possible traits of a pod, one of each row.
 func traits() [][]func(*corev1.Pod) {
 	ago := func(seconds int) time.Duration { return -time.Duration(seconds) * time.Second }
 	return [][]func(*corev1.Pod){

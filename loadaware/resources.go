@@ -59,7 +59,7 @@ func (p place) of(amounts *cluster.Resources) int64 {
 	return amounts.Scalar(p.scalar)
 }
 
-// newResources are cpu, memory, all that the arguments name, and those that they support
+// newResources returns cpu, memory, all resources that the arguments name, and the resources that they support
 // beside, in the order of their names.
 func newResources(args *config.LoadAwareSchedulingArgs) resources {
 	supported := map[corev1.ResourceName]bool{corev1.ResourceCPU: true, corev1.ResourceMemory: true}
@@ -120,7 +120,7 @@ func (r *resources) read(v vector, amounts *cluster.Resources) {
 
 func clamped(amount int64) int64 { return min(max(amount, 0), most) }
 
-// plus is the sum of two amounts.
+// plus returns the sum of two amounts.
 func plus(a, b int64) int64 {
 	if a > most-b {
 		return most
@@ -135,7 +135,7 @@ func (v vector) add(other vector) {
 	}
 }
 
-// percent is so many percent of an amount, rounded to the nearest integer, halves upwards.
+// percent returns of percent of an amount, rounded to the nearest integer, halves upwards.
 func percent(of, amount int64) int64 { return hundredths(of, amount, 50) }
 
 // percentUp is the same, rounded up.
@@ -153,7 +153,7 @@ func hundredths(a, b int64, extra uint64) int64 {
 	return int64(min(quotient, most))
 }
 
-// share is what part of whole an amount is that is not larger, in percent, rounded down.
+// share returns which part of whole an amount is that is not larger, in percent, rounded down.
 func share(amount, whole int64) int64 {
 	if amount <= math.MaxInt64/100 {
 		return amount * 100 / whole

@@ -24,7 +24,7 @@ func TestScore(t *testing.T) {
 		{"by their weights", "resourceWeights: {cpu: 3, memory: 1}", nil, [2]string{"2", "5000"}, nil, 64}, // (213 + 43)/4
 		{"of one alone", "resourceWeights: {memory: 7}", nil, [2]string{"2", "5000"}, nil, 43},             // 301/7
 		{
-			"and of the one of which least is left", "{resourceWeights: {cpu: 1, memory: 1}, dominantResourceWeight: 2}", nil,
+			"and of the scarcest one", "{resourceWeights: {cpu: 1, memory: 1}, dominantResourceWeight: 2}", nil,
 			[2]string{"2", "5000"},
 			nil, 50,
 		}, // (71 + 43 + 86)/4
@@ -53,7 +53,7 @@ func TestScore(t *testing.T) {
 			[]figure{aged(180 * time.Second)},
 			0,
 		},
-		// 2⁶² bytes, of which half are used: (2⁶¹ - 700)·100/2⁶² = 49.99…; CPU is not offered.
+		// 2⁶² bytes, half of them used: (2⁶¹ - 700)·100/2⁶² = 49.99…; CPU is not offered.
 		{"large amounts do not overflow", "", nodes{offering("memory", "4611686018427387904")}, [2]string{"0", "2305843009213693952"}, nil, 24},
 	} {
 		t.Run(test.name, func(t *testing.T) {

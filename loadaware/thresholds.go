@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// thresholds are how much of a node may be used, in percent, 0 for no threshold: those of
-// the arguments, or those that an annotation of the node has in their place.
+// thresholds are the limits on the use of a node, in percent, 0 for no threshold: the arguments' or, in their
+// place, the thresholds in an annotation of the node.
 type thresholds struct {
 	usage      vector
 	aggregated vector    // nil when there are none

@@ -9,20 +9,19 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Outcome is what became of pods that were to be placed together.
+// Outcome is the result for pods that were to be placed together.
 type Outcome struct {
 	// Places[i] is the place of the i-th pod.
 	Places []Place
 	// Placed is how many got a node, or would have when all of them were taken back.
 	Placed int
-	// Kept says that the plan goes on with these places: that the pods were as many as
-	// they had to be.
+	// Kept says that the plan goes on with these places: enough pods have one.
 	Kept bool
 	// Late says that time was up before all pods were looked at.
 	Late bool
 }
 
-// Place is what was found for one pod.
+// Place is the place found for one pod.
 type Place struct {
 	Pod *cluster.Pod
 	// Node is an index, -1 when the pod has no place.
@@ -41,15 +40,15 @@ type Objection struct {
 	Nodes int
 }
 
-// PlaceAll places pods in their order, each as if those before it were on their nodes.
-// If fewer than atLeast get a node, the plan is as it was before. When the deadline is
-// past by the store's clock, it ends with what it has; without one it takes its time.
+// PlaceAll places pods in their order, each as if the pods before it were on their nodes. If fewer than atLeast
+// get a node, the plan is as it was before. When the deadline is past by the store's clock, it ends with what
+// it has; without one it takes its time.
 func (p *Plan) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
 	return p.placeUpTo(len(pods), pods, atLeast, deadline)
 }
 
-// PlaceEnough is [Plan.PlaceAll] that ends as soon as so many pods have a node. It tells the places of the pods that it
-// came to.
+// PlaceEnough is [Plan.PlaceAll] that ends as soon as enough pods have a node. It returns the places of the
+// pods that it reached.
 func (p *Plan) PlaceEnough(pods []*cluster.Pod, enough int, deadline time.Time) Outcome {
 	return p.placeUpTo(enough, pods, enough, deadline)
 }

@@ -93,7 +93,7 @@ func TestWhenTimeIsUpThereIsTheBestAnswerSoFar(t *testing.T) {
 	for name, test := range map[string]struct {
 		atLeast, kept int
 	}{
-		"those that have a place keep it":        {atLeast: 2, kept: 3},
+		"pods that have a place keep it":         {atLeast: 2, kept: 3},
 		"or go again when they are not all that": {atLeast: 4, kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestNobodyComesToANodeThatIsAvoided(t *testing.T) {
 	if diff := cmp.Diff(want, got.Places[0].Against); diff != "" || got.Kept {
 		t.Errorf("%+v; against (-want +got):\n%s", got, diff)
 	}
-	// What becomes of the node makes no difference.
+	// A change of the node makes no difference.
 	plan.Put(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
 	plan.Take(cluster.NewPod(worker(8)), plan.Snapshot().NodeByName("left").Index)
 	if got := plan.PlaceAll(pods, 1, time.Time{}); got.Kept {
@@ -163,7 +163,7 @@ func offering(cpu string) *corev1.Node {
 	return node
 }
 
-// gang is pods of one Job, each of which asks for a CPU.
+// gang returns the pods of one Job. Each asks for a CPU.
 func gang(c *cluster.Cluster, size int) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for i := range size {

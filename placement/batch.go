@@ -9,10 +9,10 @@ import (
 
 // batch places pods of one kind, one after the other.
 //
-// Nodes that every comparison rates alike, and of which other nodes rule out all or
-// none, form a group; within one, the node that scores highest for itself is the best
-// one, whatever the company. So the best node of all is the best of the few that lead
-// their groups, and a pod costs as much as there are groups, not nodes.
+// Nodes that every comparison rates alike, and that other nodes rule out all together or not at all, form a
+// group. Within a group, the node that scores highest for itself is the best one, whatever the company. So the
+// best node of all is the best of the few that lead their groups, and a pod costs one step per group instead of
+// one per node.
 type batch struct {
 	pod    *cluster.Pod // any of them
 	trial  *predicates.Trial
@@ -90,12 +90,12 @@ func (b *batch) file(index int32, another bool) {
 	b.contend(index, *at)
 }
 
-// stands says that the pods may come to a node, as far as that can be said for itself.
+// stands reports whether the pods may come to a node, as far as that can be said for itself.
 func (b *batch) stands(index int32) bool {
 	return !b.avoid[index] && !slices.Contains(b.shut, index) && b.trial.Stands(index)
 }
 
-// bestBut is the best node of all but some.
+// bestBut returns the best node of all but some.
 func (b *batch) bestBut(some []int32) int32 {
 	refile := func(shut []int32) {
 		b.shut = shut
@@ -123,7 +123,7 @@ func (b *batch) contend(index int32, at filing) {
 	})
 }
 
-// group is the place of the one of a key.
+// group returns the place of the group with a key.
 func (b *batch) group(key uint64) int32 {
 	place, known := b.byKey[key]
 	if !known {
@@ -133,7 +133,7 @@ func (b *batch) group(key uint64) int32 {
 	return place
 }
 
-// best is the node with the highest total, -1 when the pods fit nowhere.
+// best returns the node with the highest total, -1 when the pods fit nowhere.
 func (b *batch) best() int32 {
 	b.leaders, b.nodes, b.sizes, b.totals = b.leaders[:0], b.nodes[:0], b.sizes[:0], b.totals[:0]
 	for place, g := range b.groups {

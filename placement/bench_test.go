@@ -124,7 +124,7 @@ func (t *town) pod(deployment int) *corev1.Pod {
 	return pod
 }
 
-// pods are so many, of Deployments of which the largest wants the most, in any order.
+// pods returns count pods, of Deployments whose largest wants the most, in any order.
 func (t *town) pods(count int) []*cluster.Pod {
 	var pods []*cluster.Pod
 	for len(pods) < count {
@@ -148,7 +148,8 @@ func (t *town) place(b *testing.B, pods []*cluster.Pod) (took, held time.Duratio
 	return time.Since(started), time.Since(holding)
 }
 
-// benchNodes is how many nodes the smaller cluster has: 5,000, or as many as BENCH_NODES says. Pods are in proportion.
+// benchNodes is the number of nodes of the smaller cluster: 5,000 unless BENCH_NODES sets another. Pods are in
+// proportion.
 func benchNodes(b *testing.B) int {
 	b.Helper()
 	text := os.Getenv("BENCH_NODES")
@@ -162,9 +163,8 @@ func benchNodes(b *testing.B) int {
 	return nodes
 }
 
-// BenchmarkPlan places pods of 50 Deployments, all mixed, of which the store knows the
-// classes, on clusters of two sizes in turn. It prints the figures of make
-// bench-placement: medians.
+// BenchmarkPlan places pods of 50 Deployments, all mixed, whose classes the store knows, on clusters of two
+// sizes in turn. It prints the figures of make bench-placement: medians.
 func BenchmarkPlan(b *testing.B) {
 	sizes := []int{benchNodes(b), 3 * benchNodes(b)}
 	towns, pods, times := make([]*town, len(sizes)), make([][]*cluster.Pod, len(sizes)), make([][]time.Duration, len(sizes))

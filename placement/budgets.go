@@ -16,8 +16,7 @@ type budget struct {
 	selector labels.Selector
 }
 
-// NewBudgets reads those of a snapshot. One that selects nothing, or makes no sense, is
-// left out.
+// NewBudgets reads the budgets of a snapshot. A budget that selects nothing, or makes no sense, is left out.
 func NewBudgets(snap *cluster.Snapshot) *Budgets {
 	b := &Budgets{byNamespace: map[string][]budget{}}
 	for _, object := range snap.DisruptionBudgets.All() {
@@ -29,7 +28,7 @@ func NewBudgets(snap *cluster.Snapshot) *Budgets {
 	return b
 }
 
-// Of are the budgets against which an eviction of the pod would be counted. One that is
+// Of returns the budgets against which an eviction of the pod would be counted. One that is
 // under way already is not (filterPodsWithPDBViolation in
 // pkg/scheduler/framework/plugins/defaultpreemption).
 func (b *Budgets) Of(pod *cluster.Pod) (budgets []*policyv1.PodDisruptionBudget) {

@@ -11,8 +11,8 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// There must be slack times as much room as members and rivals could take, and room for so many members to spare. That is
-// for pods that are created while the members are being bound: nothing is shown of these.
+// The room must be slack times what members and rivals could take, with room for spare more members. The
+// surplus is for pods that are created while the members are being bound: nothing is shown of these.
 const (
 	slack = 2
 	spare = 16
@@ -22,10 +22,11 @@ const (
 // the plan has placed, wherever kube-scheduler puts any of them. It is false only where that is shown:
 //
 //   - kube-scheduler decides as the profile does, so that it does not matter which of its nodes a pod gets;
-//   - the pods are alike, and all that decides for them is what a node is and how much of it is free;
-//   - the nodes have room for the pods, and for as many as the rivals could keep out, twice over, and at least 16 to spare.
+//   - the pods are alike, and only a node's properties and its free room decide about them;
+//   - the nodes have room, twice over, for the pods and all that the rivals could keep out, and for at least 16
+//     more.
 //
-// A rival keeps out at most as many as its largest request, in units of what one of the pods asks for.
+// A rival keeps out at most its largest request divided by the request of one of the pods.
 func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
 	if len(pods) == 0 {
 		return false
@@ -59,7 +60,7 @@ func (p *Plan) Contested(pods, rivals []*cluster.Pod) bool {
 	return true
 }
 
-// roomOn is how many pods like one would have room on a node without those of the plan.
+// roomOn returns how many pods like one would have room on a node without the pods of the plan.
 func (p *Plan) roomOn(index int32, trial *predicates.Trial, own sets.Set[types.UID], one *cluster.Pod) int {
 	node, here := p.Node(index), 0
 	for _, pod := range node.Pods {
@@ -73,7 +74,7 @@ func (p *Plan) roomOn(index int32, trial *predicates.Trial, own sets.Set[types.U
 	return here + free(node, &one.Requests)
 }
 
-// isSimple reports whether all that decides for a pod is what a node is and how much of it is free.
+// isSimple reports whether only a node's properties and its free room decide about a pod.
 func isSimple(pod *cluster.Pod) bool {
 	if pod.Affinity != nil || len(pod.Spec.TopologySpreadConstraints) > 0 || len(pod.HostPorts) > 0 || len(pod.Spec.ResourceClaims) > 0 {
 		return false
@@ -87,7 +88,7 @@ func isSimple(pod *cluster.Pod) bool {
 	return true
 }
 
-// free is how many more times a node has what a pod asks for.
+// free returns how many more times a node has what a pod asks for.
 func free(node *cluster.Node, request *cluster.Resources) int {
 	times := node.Allocatable.Pods - int64(len(node.Pods))
 	each := func(allocatable, requested, asked int64) {
@@ -105,7 +106,7 @@ func free(node *cluster.Node, request *cluster.Resources) int {
 	return int(max(times, 0))
 }
 
-// units is how many pods of a request another one could keep off a node.
+// units returns how many pods of a request another one could keep off a node.
 func units(rival, request *cluster.Resources) int {
 	most := int64(1) // it takes the place of one pod
 	each := func(takes, asked int64) {

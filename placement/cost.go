@@ -19,7 +19,7 @@ type evictee struct {
 	class class // as dearestFirst last found
 }
 
-// class is what comes of the eviction of a pod, the worst first.
+// class is the consequence of evicting a pod, the worst first.
 type class int
 
 const (
@@ -29,8 +29,7 @@ const (
 	leaves // nothing, as the pod goes anyway
 )
 
-// count adds so many evictions to the limits of a pod. It returns those that have just been
-// broken.
+// count adds a number of evictions to the limits of a pod. It returns the limits that they have just broken.
 func (v *evictee) count(evictions int) (broken []*Limit) {
 	if v.Leaving {
 		return nil
@@ -44,7 +43,7 @@ func (v *evictee) count(evictions int) (broken []*Limit) {
 	return broken
 }
 
-// on are the pods of a node that may be evicted, the most important first.
+// on returns the pods of a node that may be evicted, the most important first.
 func (e *Evictions) on(index int32) []*evictee {
 	if all, known := e.evictees[index]; known {
 		return all
@@ -70,7 +69,7 @@ func newTerms(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, bool)) t
 	return terms{may, NewBudgets(snap), map[*policyv1.PodDisruptionBudget]*Limit{}}
 }
 
-// evictees are the pods of a node that may be evicted, the most important first.
+// evictees returns the pods of a node that may be evicted, the most important first.
 func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 	for _, pod := range node.Pods {
 		if eviction, may := t.may(pod); may {
@@ -82,7 +81,7 @@ func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 	return all
 }
 
-// disruptions are the limits that disruption budgets set to the eviction of a pod.
+// disruptions returns the limits that disruption budgets set to the eviction of a pod.
 func (t *terms) disruptions(pod *cluster.Pod) (limits []*Limit) {
 	for _, budget := range t.budgets.Of(pod) {
 		if t.limits[budget] == nil {
@@ -93,10 +92,10 @@ func (t *terms) disruptions(pod *cluster.Pod) (limits []*Limit) {
 	return limits
 }
 
-// dearestFirst orders evictees of one node, the most important first, by what it would cost
-// to evict them all: those that take away what others need before those whose budgets do
-// not allow it, these before the others, and those that leave anyway at the end. Where a
-// limit allows some of them, these are the least important ones.
+// dearestFirst orders evictees of one node, the most important first, by the cost of evicting them all: pods
+// whose eviction takes away what others need come first, then pods whose budgets do not allow it, then all
+// others, and at the end pods that leave anyway. Where a limit allows some of them, it allows the least
+// important ones.
 func dearestFirst(all []*evictee) []*evictee {
 	evicted := map[*Limit]int{}
 	for _, v := range slices.Backward(all) {
@@ -133,8 +132,8 @@ func (v *evictee) violates(evicted map[*Limit]int) (violates bool) {
 	return violates
 }
 
-// cost is what further evictions cost, beside the ones already decided. The fields stand in the
-// order in which they count.
+// cost is the cost of further evictions, beside the ones already decided. The fields stand in the order in
+// which they count.
 type cost struct {
 	lost       int   // pods that are of no use any more without others
 	violations int   // of disruption budgets

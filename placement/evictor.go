@@ -32,11 +32,11 @@ func (e *Evictions) evictor(pod *cluster.Pod) *evictor {
 	return k
 }
 
-// cheapest is the node with the best offer, and who has to go from there; -1 when there is
+// cheapest returns the node with the best offer, and the pods that have to go from there; -1 when there is
 // none.
 //
-// What becomes of one node may turn offers of others, if predicates span nodes. So the best
-// one is looked at again before it is taken, and all are when there is none.
+// A change of one node may turn offers of others, if predicates span nodes. So the best offer is looked at
+// again before it is taken, and all are when there is none.
 func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victims []*evictee) {
 	if k.offers == nil {
 		k.makeAll(e, deadline)
@@ -74,7 +74,7 @@ func (k *evictor) makeAll(e *Evictions, deadline time.Time) {
 	}
 }
 
-// best is the node with the cheapest offer, -1 when there is none.
+// best returns the node with the cheapest offer, -1 when there is none.
 func (k *evictor) best() int32 {
 	best := -1
 	for i := range k.offers {
@@ -85,7 +85,7 @@ func (k *evictor) best() int32 {
 	return int32(best)
 }
 
-// offer is the cheapest set of evictions on a node that makes room there.
+// offer returns the cheapest set of evictions on a node that makes room there.
 func (k *evictor) offer(e *Evictions, index int32) offer {
 	var all []*evictee
 	for _, v := range e.on(index) {
@@ -100,10 +100,9 @@ func (k *evictor) offer(e *Evictions, index int32) offer {
 	return offer{costOf(victims), victims}
 }
 
-// choose takes all pods away from a node that may be evicted and gives back as many as it can,
-// those first whose eviction costs most (SelectVictimsOnNode in
-// pkg/scheduler/framework/plugins/defaultpreemption). It returns those that have to go so that one more
-// pod fits, nil when that does not fit even without all of them.
+// choose takes all pods that may be evicted away from a node, then gives back all that still fit, the dearest
+// ones first (SelectVictimsOnNode in pkg/scheduler/framework/plugins/defaultpreemption). It returns the pods
+// that have to go so that one more pod fits, nil when that pod does not fit even without all of them.
 func choose(fits func(*cluster.Node) bool, node *cluster.Node, all []*evictee) (victims []*evictee) {
 	freed := node
 	for _, v := range all {

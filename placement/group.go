@@ -2,16 +2,15 @@ package placement
 
 import "math"
 
-// group is the nodes of one group. The good ones are a heap, the best first; the others
-// are in no order until all good ones are gone, since most of them never get their turn.
-// There may be contenders that were filed anew since: they are passed over when they come
-// to the front.
+// group has the nodes of one group. The good ones are a heap, the best first; the others stay unordered until
+// all good ones are gone, since most of them never get their turn. Contenders that have been filed again since
+// are passed over when they come to the front.
 type group struct {
 	salt  uint64 // of the tickets of nodes
 	size  int32  // how many nodes are in it
 	good  []contender
 	least int32       // what it takes to be good
-	other []contender // those that rate less
+	other []contender // contenders that rate less
 }
 
 func newGroup(salt uint64) *group { return &group{salt: salt, least: math.MaxInt32} }
@@ -23,7 +22,7 @@ type contender struct {
 	misfit float32 // see Misfit
 }
 
-// before says that of two nodes of a group a is the better one.
+// before reports whether of two nodes of a group a is the better one.
 func (g *group) before(a, b *contender) bool {
 	if a.alone != b.alone {
 		return a.alone > b.alone
@@ -40,7 +39,7 @@ func (c *contender) winsTie(other *contender, salt uint64) bool {
 	return mine < theirs || mine == theirs && c.index < other.index
 }
 
-// ticket is a number that a node drew.
+// ticket returns a number that a node drew.
 func ticket(index int32, salt uint64) uint64 {
 	drawn := (salt ^ uint64(index)) * 0x9e3779b97f4a7c15 //nolint:gosec // indexes are not negative
 	return (drawn ^ drawn>>32) * 0xd6e8feb86659fd93
@@ -62,7 +61,7 @@ func (g *group) push(c contender) {
 	}
 }
 
-// first is the first of the contenders, of which there must be one.
+// first returns the first of the contenders. There must be one.
 func (g *group) first() *contender {
 	if len(g.good) == 0 {
 		g.promote()

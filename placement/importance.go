@@ -19,7 +19,7 @@ func ByImportance(a, b *cluster.Pod) int {
 	)
 }
 
-// startOf is the time since when a pod runs, the end of time for one that does not yet.
+// startOf returns the time since when a pod runs, the end of time for one that does not yet.
 func startOf(pod *cluster.Pod) metav1.Time {
 	if pod.Status.StartTime == nil {
 		return metav1.Unix(1<<40, 0)

@@ -8,8 +8,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// What is known of pods without a class takes memory for every node, so that it must go
-// with the last of them.
+// The memory for pods without a class has a part for every node, so that it must go with the last of them.
 func TestPodsWithoutAControllerShareAJudgementUntilTheLastOfThemIsPlaced(t *testing.T) {
 	c, store := newStore(t)
 	node := offering("8")

@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// NodeEvictions finds who has to go from a node so that one more pod fits there: the rule of
+// NodeEvictions finds the pods that have to go from a node so that one more pod fits there: the rule of
 // [Evictions] for one node by itself. It belongs to one goroutine.
 type NodeEvictions struct{ terms terms }
 
@@ -15,7 +15,7 @@ func NewNodeEvictions(snap *cluster.Snapshot, may func(*cluster.Pod) (Eviction, 
 	return &NodeEvictions{newTerms(snap, may)}
 }
 
-// Victims are the pods of a node that have to go so that one more fits, the most important first; none when it does not
+// Victims returns the pods of a node that have to go so that one more fits, the most important first; none when it does not
 // fit even without all that may go, and when nobody has to. fits says whether it fits the node in another state.
 func (n *NodeEvictions) Victims(fits func(*cluster.Node) bool, node *cluster.Node) (victims []Victim) {
 	chosen := choose(fits, node, n.terms.evictees(node))

@@ -11,8 +11,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// nominatedBeside are the pods that are nominated, but for those that are to be placed, the most
-// important first.
+// nominatedBeside returns the nominated pods, except the pods to be placed, the most important first.
 func nominatedBeside(store *predicates.VerdictStore, pods []*cluster.Pod) []*cluster.Pod {
 	nominated := store.Nominated()
 	if len(nominated) == 0 {
@@ -25,8 +24,8 @@ func nominatedBeside(store *predicates.VerdictStore, pods []*cluster.Pod) []*clu
 	return slices.DeleteFunc(nominated, func(pod *cluster.Pod) bool { return own.Has(pod.UID) })
 }
 
-// keepPromises puts on their nodes those of the nominated pods whose room the next pod must leave
-// to them. Where pods are placed in the order of their priority, that is no more than it must.
+// keepPromises puts on their nodes the nominated pods whose room the next pod must leave to them. Where pods
+// are placed in the order of their priority, these are no more than necessary.
 func (p *Plan) keepPromises(next *cluster.Pod) {
 	for ; p.kept < len(p.nominated) && !lessImportant(p.nominated[p.kept], next); p.kept++ {
 		pod := p.nominated[p.kept]

@@ -20,8 +20,8 @@ type Plan struct {
 	kinds   *kinds
 	trials  map[predicates.Class]*predicates.Trial
 	batches map[predicates.Class]*batch
-	// nominated are pods of others whose room is promised to them, the most important first. So
-	// many of them are on their nodes.
+	// nominated are pods of others whose room is promised to them, the most important first. The first kept of
+	// them are on their nodes.
 	nominated []*cluster.Pod
 	kept      int
 	avoided   map[int32]bool // nodes
@@ -85,8 +85,8 @@ func (p *Plan) Close() {
 	}
 }
 
-// Place puts a pod on the best node that it fits, but for some by their indexes, and returns the node's index; -1 when
-// it fits none.
+// Place puts a pod on the best node that it fits, except the given indexes, and returns the node's index; -1
+// when it fits none.
 func (p *Plan) Place(pod *cluster.Pod, but ...int32) int32 {
 	p.keepPromises(pod)
 	b := p.batch(pod)

@@ -107,7 +107,7 @@ func inVain(t *rapid.T, plan *Plan, pods []*cluster.Pod) {
 	}
 }
 
-// rating is what there is to say of a node that a pod fits.
+// rating is the rating of a node that a pod fits.
 type rating struct {
 	total  int64
 	misfit float32
@@ -119,8 +119,8 @@ func (r rating) over(other rating) bool {
 	return r.total > other.total || r.total == other.total && r.misfit < other.misfit
 }
 
-// fresh is what a judgement that remembers nothing says of the nodes that the pod fits,
-// as planned so far, by index.
+// fresh returns the ratings by a judgement that remembers nothing of the nodes that the pod fits, as planned so
+// far, by index.
 func fresh(profile *predicates.Profile, plan *Plan, pod *cluster.Pod) map[int32]rating {
 	judgement := profile.Judge(pod, plan.Snapshot())
 	for node := range plan.Snapshot().Nodes() {

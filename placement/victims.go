@@ -25,10 +25,9 @@ import (
 // smallest sum of priorities, the fewest victims, the latest start. Before all of them
 // comes how much is lost because pods are of use only together, see [Limit].
 //
-// So the search is greedy: one pod after the other is given what is cheapest for it, and
-// the room that this leaves free is free to the next. That spares more than to take all
-// pods of low priority away and to give back those that nobody stands in the place of:
-// pods would go where most was taken.
+// So the search is greedy: one pod after the other is given the cheapest place, and room left there is free to
+// the next pod. That evicts fewer pods than to take all pods of low priority away and to give back the ones
+// that no placed pod displaces: then pods would go where most was taken.
 //
 // Only pods on the node itself are evicted to make room on it, as kube-scheduler does. It
 // belongs to one goroutine, as the plan does.
@@ -42,7 +41,7 @@ type Evictions struct {
 	placed   []Place
 }
 
-// Eviction is what is to be known of a pod that may be evicted.
+// Eviction describes a pod that may be evicted.
 type Eviction struct {
 	// Leaving says that the pod is going anyway: it costs nothing, but time.
 	Leaving bool
@@ -68,8 +67,8 @@ type Victim struct {
 	Pod     *cluster.Pod
 	Node    int32 // its index
 	Leaving bool  // it is going anyway
-	// Violates says that the eviction is not allowed by a disruption budget, with those before
-	// it in the list.
+	// Violates says that the eviction is not allowed by a disruption budget, after the evictions before it in
+	// the list.
 	Violates bool
 }
 
@@ -82,10 +81,10 @@ func NewEvictions(plan *Plan, may func(*cluster.Pod) (Eviction, bool)) *Eviction
 	}
 }
 
-// PlaceAll places pods in their order until so many have a place; the others get none. If
-// they are fewer, or time runs out, nothing of what happened is kept, and the search and the
-// plan are of no more use. It may be called again for other pods. What is against the first of them that gets no place
-// is told as it is on nodes from which all have gone that may.
+// PlaceAll places pods in their order until the required number has a place; the others get none. If fewer get
+// one, or time runs out, every move is undone, and the search and the plan are of no more use. It may be called
+// again for other pods. It tells the objections to the first pod without a place, on nodes that all evictable
+// pods have left.
 func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
 	outcome, told := Outcome{Places: make([]Place, len(pods))}, false
 	for i, pod := range pods {
@@ -131,7 +130,7 @@ func (e *Evictions) against(pod *cluster.Pod, deadline time.Time) []Objection {
 	return sorted(nodes)
 }
 
-// follow takes in the moves of the plan since there were so many.
+// follow takes in the moves of the plan after a number of them.
 func (e *Evictions) follow(moves int) {
 	for _, m := range e.plan.Since(moves) {
 		e.changed = append(e.changed, m.Node)
@@ -162,10 +161,9 @@ func (e *Evictions) evict(victims []*evictee, pod *cluster.Pod, index int32) {
 	e.changed = append(e.changed, index)
 }
 
-// Victims are the pods that have to go so that those that were placed are where they are,
-// those of one node together and the most important ones of it first. None of them could
-// stay: the pods on its node would not fit any more. It says false when not all of them
-// fit in the end, each as if the others were there already.
+// Victims returns the pods that have to go so that the placed pods can be where they are, the victims of one
+// node together and its most important ones first. None of them could stay: the pods on its node would not fit
+// any more. It returns false when not all placed pods fit in the end, each as if the others were there already.
 func (e *Evictions) Victims() (victims []Victim, ok bool) {
 	e.spare()
 	for _, place := range e.placed {
@@ -210,7 +208,7 @@ func (e *Evictions) spare() {
 	}
 }
 
-// stands says that a pod that was placed fits there, as if it were the last one to come: room
+// stands reports whether a pod that was placed fits there, as if it were the last one to come: room
 // that is promised to less important ones is free to it.
 func (e *Evictions) stands(place Place) bool {
 	k := e.evictor(place.Pod)

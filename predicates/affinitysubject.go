@@ -29,7 +29,7 @@ func newAffinitySubject(pod *cluster.Pod, objects *cluster.Objects, terms []*clu
 	return s
 }
 
-// matchedBy says that a term of another pod is about the pod.
+// matchedBy reports whether a term of another pod is about the pod.
 func (s *affinitySubject) matchedBy(term *cluster.AffinityTerm) bool {
 	return term.Matches(s.pod, s.namespace)
 }
@@ -98,7 +98,7 @@ func newOwnTerm(term *cluster.AffinityTerm, objects *cluster.Objects) ownTerm {
 	return t
 }
 
-// selects says that the namespace selector makes a difference to whether the term is
+// selects reports whether the namespace selector makes a difference to whether the term is
 // about a namespace, and matches it.
 func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
 	if t.anywhere || slices.Contains(t.Namespaces, namespace) {
@@ -108,7 +108,7 @@ func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
 	return known && t.NamespaceSelector.Matches(labels.Set(object.Labels))
 }
 
-// matches says that the term is about a pod.
+// matches reports whether the term is about a pod.
 func (t *ownTerm) matches(pod *cluster.Pod) bool { return t.of(pod, t.isAbout) }
 
 func (t *ownTerm) isAbout(pod *cluster.Pod) bool {

@@ -123,8 +123,7 @@ func checkFirstOfReasons(t *rapid.T, name string, check Check, nodes ...*cluster
 	}
 }
 
-// suppose puts nodes in the place of those of the snapshot, if that matters to what is
-// prepared.
+// suppose replaces nodes of the snapshot, if that matters to the prepared check.
 func suppose(prepared any, snap *cluster.Snapshot, nodes ...*cluster.Node) {
 	if digest, ok := prepared.(Digest); ok {
 		digest.Update(snap, indexes(snap))

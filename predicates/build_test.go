@@ -92,8 +92,7 @@ func profileWith(plugin string, args config.PluginArgs) *config.Profile {
 	return profile
 }
 
-// withEveryPlugin turns on as well what does not run by default, but for what is of
-// other packages.
+// withEveryPlugin also turns on the plugins that do not run by default, except plugins of other packages.
 func withEveryPlugin(profile *config.Profile) *config.Profile {
 	for _, known := range config.KnownPlugins() {
 		if _, err := find(registrations(), known.Name); err != nil {
@@ -265,7 +264,7 @@ func tainted(key, value string, effect corev1.TaintEffect) func(*corev1.Node) {
 	}
 }
 
-// holding gives the node an image of so many MiB, under one or more names.
+// holding gives the node an image of that size, under one or more names.
 func holding(mebibytes int64, names ...string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: names, SizeBytes: mebibytes << 20})

@@ -25,7 +25,7 @@ import (
 // Two classes are equal exactly when their pods are. A pod without a class has the zero Class.
 type Class struct{ form unique.Handle[string] }
 
-// None says that there is no class.
+// None reports whether there is no class.
 func (c Class) None() bool { return c == Class{} }
 
 // classes tells the classes of a profile. It is immutable.
@@ -55,14 +55,14 @@ func (c classes) of(pod *cluster.Pod) Class {
 	return Class{unique.Make(controller + "\x00" + c.spreadWith(pod.Pod) + "\x00" + claimsForm(pod) + form(pod, c.plugins))}
 }
 
-// controller is the UID of the controller of its pods, "" when the profile has pods share
+// controller returns the UID of the controller of its pods, "" when the profile has pods share
 // across controllers.
 func (c Class) controller() string {
 	controller, _, _ := strings.Cut(c.form.Value(), "\x00")
 	return controller
 }
 
-// form is all that the plugins of a profile read of a pod, those of other packages included.
+// form returns everything that the plugins of a profile read of a pod, plugins of other packages included.
 func form(pod *cluster.Pod, others []Plugin) string {
 	form := canonical(pod.Pod)
 	for _, plugin := range others {
@@ -71,14 +71,14 @@ func form(pod *cluster.Pod, others []Plugin) string {
 	return form
 }
 
-// AloneAs is a class, for the time of a comparison, of pods that are judged for themselves:
+// AloneAs returns a class, for the time of a comparison, of pods that are judged for themselves:
 // those are of one that no plugin of the profile can tell apart.
 func (p *Profile) AloneAs(pod *cluster.Pod) Class {
 	controller := selectingControllerOf(pod.Pod) // of one that names its node
 	return Class{unique.Make("alone\x00" + controller.kind + "/" + controller.name + "\x00" + claimsForm(pod) + form(pod, p.plugins))}
 }
 
-// NamesItsNode says that a pod can run on one node only, by its name, as the pods of a
+// NamesItsNode reports whether a pod can run on one node only, by its name, as the pods of a
 // DaemonSet.
 func NamesItsNode(pod *corev1.Pod) bool {
 	affinity := pod.Spec.Affinity
@@ -102,7 +102,7 @@ func (c classes) spreadWith(pod *corev1.Pod) string {
 	return controller.kind + "/" + controller.name
 }
 
-// canonical is all that the predicates and scores of this package read of a pod, in a form that is
+// canonical returns all that the predicates and scores of this package read of a pod, in a form that is
 // equal for equal pods: protobuf, which writes maps in the order of their keys. A
 // test fails when PodSpec gains a field that is neither here nor known not to
 // matter.
@@ -137,8 +137,8 @@ func canonical(pod *corev1.Pod) string {
 	return string(encoded)
 }
 
-// claimsForm is what is read of the claims of a pod: of those that were made for it what they ask for and where they are
-// allocated, whatever their names. Pods without claims have none.
+// claimsForm returns what the plugins read of the claims of a pod. Of claims that were made for the pod these
+// are the requests and the places of allocation, whatever their names. Pods without claims have none.
 func claimsForm(pod *cluster.Pod) string {
 	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
 		return ""

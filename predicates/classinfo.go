@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// ClassInfo is what a store says of a class to people.
+// ClassInfo describes a class of a store to people.
 type ClassInfo struct {
 	// Hash names the class: 64 bits in hexadecimal digits, which every process of the same configuration and
 	// release computes alike.
@@ -36,7 +36,7 @@ type ClassInfo struct {
 	Fitting int
 }
 
-// Remembered is what is remembered of a class on one node.
+// Remembered is the memory of a class about one node.
 type Remembered struct {
 	Node string
 	// Reason of the first predicate against the node, "" when the pods fit.
@@ -56,9 +56,9 @@ type RememberedVerdict struct {
 	Reasons []string
 }
 
-// Class is what is remembered of the class of that hash, as in ClassInfo, on every
-// node that was asked about; the verdicts of single predicates on the node named in
-// detail alone. It says false when there is none. Nothing is brought up to date.
+// Class returns the memory of the class of that hash, as in ClassInfo, on every node that was asked about, and
+// the verdicts of single predicates only on the node named in detail. It returns false when there is no such
+// class. Nothing is brought up to date.
 func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool) {
 	for _, e := range s.remembered() {
 		if s.hash(e.class) != hash {
@@ -80,8 +80,8 @@ func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool
 	return ClassInfo{}, nil, false
 }
 
-// judged are the nodes of a snapshot on which something is remembered: not those that came
-// under an index since, nor those that were not asked about. It must be called with the lock held.
+// judged yields the nodes of a snapshot that the entry remembers a verdict on: no node that came under an index
+// since, nor one that was not asked about. It must be called with the lock held.
 func (e *entry) judged(snap *cluster.Snapshot) iter.Seq[*cluster.Node] {
 	changes, replayable := snap.Since(e.generation)
 	came := map[int32]bool{}
@@ -130,7 +130,7 @@ func (s *VerdictStore) Classes() []ClassInfo {
 	return infos
 }
 
-// remembered are all entries, the most recently used first.
+// remembered returns all entries, the most recently used first.
 func (s *VerdictStore) remembered() []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	return info
 }
 
-// HashOf is the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
+// HashOf returns the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged
 // for itself. That of a pod that has a node is the one that it had before.
 func (s *VerdictStore) HashOf(pod *cluster.Pod) string {
 	class := s.ClassOf(unplaced(pod))

@@ -27,14 +27,14 @@ func mayBeAttached(volume *corev1.Volume) bool {
 	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || isReplaced(volume)
 }
 
-// isReplaced says that a volume is of an in-tree plugin in whose place a CSI driver
+// isReplaced reports whether a volume is of an in-tree plugin in whose place a CSI driver
 // attaches it; see successor.
 func isReplaced(volume *corev1.Volume) bool {
 	return volume.AWSElasticBlockStore != nil || volume.GCEPersistentDisk != nil || volume.AzureDisk != nil ||
 		volume.Cinder != nil || volume.PortworxVolume != nil
 }
 
-// inlineCSIVolume is a volume that stands in the spec of a pod itself. It is an error if
+// inlineCSIVolume returns a volume that stands in the spec of a pod itself. It is an error if
 // the driver that has replaced its in-tree plugin could not attach it.
 func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
 	if !isReplaced(volume) {
@@ -47,7 +47,7 @@ func inlineCSIVolume(volume *corev1.Volume) (csiVolume, error) {
 	return csiVolume{driver: translated.Spec.CSI.Driver, handle: translated.Spec.CSI.VolumeHandle}, nil
 }
 
-// persistentCSIVolume is the volume that an object describes.
+// persistentCSIVolume returns the volume that an object describes.
 func persistentCSIVolume(object *corev1.PersistentVolume) csiVolume {
 	source := object.Spec.CSI
 	if source == nil {
@@ -59,7 +59,7 @@ func persistentCSIVolume(object *corev1.PersistentVolume) csiVolume {
 	return csiVolume{driver: source.Driver, handle: source.VolumeHandle}
 }
 
-// translatedSource is how the successor of an in-tree plugin names a volume, nil when it
+// translatedSource returns how the successor of an in-tree plugin names a volume, nil when it
 // has none or could not attach it.
 func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolumeSource {
 	translator := csitranslation.New()
@@ -77,9 +77,9 @@ func translatedSource(object *corev1.PersistentVolume) *corev1.CSIPersistentVolu
 	return translated.Spec.CSI
 }
 
-// successor is the CSI driver that has replaced an in-tree plugin, "" when there is none
-// that counts: kube-scheduler leaves out those of Azure File and vSphere (isCSIMigrationOn
-// in pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
+// successor returns the CSI driver that has replaced an in-tree plugin, "" when there is none that counts:
+// kube-scheduler leaves out the drivers of Azure File and vSphere (isCSIMigrationOn in
+// pkg/scheduler/framework/plugins/nodevolumelimits/utils.go).
 func successor(plugin string) string {
 	switch plugin {
 	case plugins.AWSEBSInTreePluginName:
@@ -96,13 +96,13 @@ func successor(plugin string) string {
 	return ""
 }
 
-// isInTreeClass says that a storage class is of an in-tree plugin that a driver has replaced.
+// isInTreeClass reports whether a storage class is of an in-tree plugin that a driver has replaced.
 func isInTreeClass(name string, objects *cluster.Objects) bool {
 	class, known := objects.StorageClasses.Get(name)
 	return known && csitranslation.New().IsMigratableIntreePluginByName(class.Provisioner)
 }
 
-// classDriver is the driver of the volumes of a storage class, "" when that is not known
+// classDriver returns the driver of the volumes of a storage class, "" when that is not known
 // or none that counts.
 func classDriver(name string, objects *cluster.Objects) string {
 	class, known := objects.StorageClasses.Get(name)
@@ -115,12 +115,12 @@ func classDriver(name string, objects *cluster.Objects) string {
 	return class.Provisioner
 }
 
-// claimedVolume is what is known of the volume of a claim. A claim that does not exist has the zero value.
+// claimedVolume describes the volume of a claim. It is the zero value for a claim that does not exist.
 type claimedVolume struct {
 	// object is the name of the PersistentVolume, "" while the claim has none.
 	object string
-	// volume is what the object describes or, when there is no such object, the one that
-	// will be made by the claim's class.
+	// volume is the volume that the object describes or, without such an object, the one that the claim's class
+	// will make.
 	volume csiVolume
 	// classDriver is the driver of the claim's class.
 	classDriver string
@@ -141,7 +141,7 @@ func volumeOf(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) cla
 	return claimed
 }
 
-// claimedIn is what is known of the volume of the claim of that name.
+// claimedIn describes the volume of the claim of that name.
 func claimedIn(objects *cluster.Objects, name types.NamespacedName) claimedVolume {
 	if claim, known := objects.PersistentVolumeClaims.Get(name); known {
 		return volumeOf(claim, objects)

@@ -59,7 +59,7 @@ func newStock(node *cluster.Node, objects *cluster.Objects) *stock {
 	return s
 }
 
-// take counts the devices of an allocation as taken, but for those that it may only administrate
+// take counts the devices of an allocation as taken, except devices that it may only administrate
 // (foreachAllocatedDevice in pkg/scheduler/framework/plugins/dynamicresources/allocateddevices.go).
 func (s *stock) take(allocation *resourcev1.AllocationResult) {
 	for i := range allocation.Devices.Results {
@@ -111,8 +111,8 @@ func (s *stock) allocate(
 	}
 }
 
-// To find devices may take time that grows with the power of what a claim asks for. Who asks for such a thing waits for
-// nobody longer than this: a few nodes are tried, and then no more.
+// To find devices may take time that grows with the power of what a claim asks for. No pod waits for such a
+// search longer than this: a few nodes are tried, and then no more.
 const (
 	allocationTime  = time.Second
 	mostAllocations = 3 // that took too long
@@ -151,8 +151,8 @@ func (c deviceClasses) Get(name string) (*resourcev1.DeviceClass, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: resourcev1.GroupName, Resource: "deviceclasses"}, name)
 }
 
-// wantedOn are the claims to allocate for a pod on a node: those that are open, and one for the extended resources that the
-// node does not offer itself.
+// wantedOn returns the claims to allocate for a pod on a node: the open claims, and one for the extended
+// resources that the node does not offer itself.
 func wantedOn(
 	node *cluster.Node, pod *cluster.Pod, open []*resourcev1.ResourceClaim, extended map[corev1.ResourceName]string,
 ) []*resourcev1.ResourceClaim {

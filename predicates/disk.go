@@ -53,7 +53,7 @@ func disksOf(pod *cluster.Pod) []disk {
 	return disks
 }
 
-// conflicts says that two pods cannot have these on one node.
+// conflicts reports whether two pods cannot have these on one node.
 func (d disk) conflicts(other disk) bool {
 	if d.kind != other.kind || d.name != other.name || d.pool != other.pool || d.readOnly && other.readOnly {
 		return false

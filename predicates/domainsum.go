@@ -14,8 +14,8 @@ import (
 // are puts after that.
 type domainSum[Share int16 | int32] struct {
 	key    string
-	was    *cluster.Domains // those that the sums are of
-	now    *cluster.Domains // those that put moves to
+	was    *cluster.Domains // the domains of the sums
+	now    *cluster.Domains // the domains that put moves to
 	sums   []int32          // by domain
 	shares []Share          // by node index
 }
@@ -57,7 +57,7 @@ func (s *domainSum[Share]) add(domain, amount int32, changed func(domain, before
 // settle ends an update: the sums are of the domains that were followed to.
 func (s *domainSum[Share]) settle() { s.was = s.now }
 
-// at is the domain of a node, -1 when it has none, and the sum there.
+// at returns the domain of a node, -1 when it has none, and the sum there.
 func (s *domainSum[Share]) at(index int32) (domain, sum int32) {
 	domain = s.now.Of(index)
 	if domain < 0 {

@@ -15,9 +15,10 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// dynamicResources holds pods with ResourceClaims to the nodes that have the devices: of a claim that is allocated already
-// where that is good for, of others where they can be allocated beside those of all pods that are there or on their way
-// (pkg/scheduler/framework/plugins/dynamicresources). It writes nothing: kube-scheduler's plugin allocates.
+// dynamicResources holds pods with ResourceClaims to the nodes that have the devices: an allocated claim to the
+// nodes that its allocation is good for, an open one to nodes where it can be allocated beside the claims of
+// all pods that are there or on their way (pkg/scheduler/framework/plugins/dynamicresources). It writes
+// nothing: kube-scheduler's plugin allocates.
 type dynamicResources struct{ compiled *cel.Cache }
 
 // mostCompiled is how many CEL expressions are kept compiled.
@@ -54,7 +55,7 @@ type deviceCheck struct {
 	pod *cluster.Pod
 	// always is the verdict on all nodes, Fits when there is none.
 	always Verdict
-	// claims are those to be allocated, elsewhere says where those that are allocated are good for.
+	// claims are the claims to allocate; elsewhere says where the allocated ones are good for.
 	claims    []*resourcev1.ResourceClaim
 	elsewhere []*nodeaffinity.NodeSelector
 	// shared are the claims that others may use, too.
@@ -100,7 +101,7 @@ func (d *deviceCheck) prepare() Verdict {
 	return Fits
 }
 
-// hasClasses says that the classes of devices are there that a claim asks for.
+// hasClasses reports whether the classes of devices are there that a claim asks for.
 func hasClasses(claim *resourcev1.ResourceClaim, objects *cluster.Objects) bool {
 	has := func(class string) bool {
 		_, there := objects.DeviceClasses.Get(class)
@@ -160,7 +161,7 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-// offersOthers says that a node tells of the other extended resources that a pod asks for beside one that devices stand for,
+// offersOthers reports whether a node tells of the other extended resources that a pod asks for beside one that devices stand for,
 // be it of none of them (filterExtendedResources).
 func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 	for i := range d.pod.Requests.Scalars {
@@ -175,7 +176,7 @@ func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 	return true
 }
 
-// isComing says that a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
+// isComing reports whether a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
 func isComing(pod *cluster.Pod) bool { return pod.Spec.NodeName == "" }
 
 // foresee takes out of the stock what a pod on the node will get that has no allocation yet.

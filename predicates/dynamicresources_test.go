@@ -21,7 +21,7 @@ import (
 
 const gpuDriver = "gpu.example.com"
 
-// gpus is the slice of a node with so many devices, in a pool of its own.
+// gpus is the slice of a node with count devices, in a pool of its own.
 func gpus(node string, count int, change ...func(*resourcev1.ResourceSlice)) *resourcev1.ResourceSlice {
 	slice := &resourcev1.ResourceSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "slice-of-" + node},
@@ -57,7 +57,7 @@ func gpuClass(name, extended string) *resourcev1.DeviceClass {
 	return class
 }
 
-// deviceClaim asks for so many devices of a class.
+// deviceClaim asks for count devices of a class.
 func deviceClaim(name, class string, count int64, change ...func(*resourcev1.ResourceClaim)) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID(name)},
@@ -358,11 +358,11 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
-		t.Errorf("once the first one is bound, by whom ever, without that the claim was allocated, the second one fits %v", got)
+		t.Errorf("once the first one is bound, by anybody, without that the claim was allocated, the second one fits %v", got)
 	}
 }
 
-// What is known of a class was found out about one of its pods, which may be on a node by now.
+// The knowledge of a class was found out about one of its pods, which may be on a node by now.
 func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
 	c := newCluster()
 	objects := []runtime.Object{
@@ -416,7 +416,7 @@ func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
 	}
 }
 
-// An init container that ends uses the devices of those that come later.
+// An init container that ends uses the devices of later containers.
 func TestExtendedResourcesOfContainers(t *testing.T) {
 	container := func(name, gpus string) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{

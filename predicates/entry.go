@@ -11,14 +11,13 @@ import (
 	"muster.dev/muster/cluster/lock"
 )
 
-// entry is what a store knows about one class. Its lock is held while it is read.
+// entry holds a store's knowledge about one class. Its lock is held while it is read.
 //
 // A node is judged when it is asked about first, with all plugins, and kept up to date from then on. So a class of
 // few pods costs the nodes that are asked about, however many there are.
 //
-// The verdicts are kept as small as they are asked for: which predicates are against a
-// node, and what the first of them says. What another one says is asked of it again
-// when it comes first.
+// The verdicts are kept as small as the questions about them: which predicates are against a node, and the
+// verdict of the first of them. Another predicate is asked again when it comes first.
 type entry struct {
 	class   Class
 	counted int64  // bytes, as the store accounts for them; guarded by the store
@@ -31,13 +30,13 @@ type entry struct {
 	pods       []types.NamespacedName // the last ones that were asked about; see name
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
-	objects    *cluster.Objects // those of the generation
+	objects    *cluster.Objects // the objects of the generation
 	against    []uint32         // by node index: bit i is set when check i is against the node
 	first      []Verdict        // by node index: the first verdict against the node, or unjudged; then it has no others
 	totals     []int32          // by node index: the weighted sum of the scores of the node alone
 	partial    bool             // some node may be unjudged
 	prepared   int64            // bytes that the pod takes, and what is prepared from it
-	evaluated  []causes         // by check; those of a scratch while somebody holds the entry
+	evaluated  []causes         // by check; borrowed from a scratch while somebody holds the entry
 }
 
 // causes count the evaluations of a check since they were last reported, by the bit of
@@ -58,7 +57,7 @@ const mostPredicates = 32
 type scratch struct {
 	changed []cluster.Aspect // by node index; all 0 between two uses
 	touched []int32          // the indexes that are not
-	objects []cluster.Change // those that name no node
+	objects []cluster.Change // changes that name no node
 	some    []int32          // the touched nodes that concern a plugin
 	anew    []cluster.Aspect // by check; see renew
 	counts  []causes         // by check
@@ -134,8 +133,8 @@ func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// renew prepares anew what depends on an object that changed. It notes in s.anew by
-// check the kind of object, 0 for those that stay as they are.
+// renew prepares again the checks that depend on an object that changed. It notes in s, by check, the kind of
+// object, 0 for a check that stays as it is.
 func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	j, all := e.judgement, indexesOf(snap)
 	s.anew = append(s.anew[:0], make([]cluster.Aspect, len(j.checks))...)
@@ -174,7 +173,7 @@ func (e *entry) renew(snap *cluster.Snapshot, s *scratch) {
 	}
 }
 
-// verdict is the first verdict against the node of an index in a snapshot, the one that the entry was brought to;
+// verdict returns the first verdict against the node of an index in a snapshot, the one that the entry was brought to;
 // UnknownNode when there is none.
 func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	if verdict := e.first[index]; verdict != unjudged {
@@ -188,7 +187,7 @@ func (e *entry) verdict(index int32, snap *cluster.Snapshot) Verdict {
 	return e.first[index]
 }
 
-// total is the weighted sum of the scores that rate a node for itself; it judges the node as verdict does.
+// total returns the weighted sum of the scores that rate a node for itself; it judges the node as verdict does.
 func (e *entry) total(index int32, snap *cluster.Snapshot) int32 {
 	e.verdict(index, snap)
 	return e.totals[index]
@@ -209,7 +208,8 @@ func (e *entry) complete(snap *cluster.Snapshot, h helpers) {
 	e.partial = false
 }
 
-// judge asks all plugins about a node that is unjudged. If one panics, the class is prepared anew on the next call.
+// judge asks all plugins about a node that is unjudged. If one panics, the next call prepares the class from
+// scratch.
 func (e *entry) judge(node *cluster.Node) {
 	j, done := e.judgement, false
 	defer func() {
@@ -234,7 +234,7 @@ func (e *entry) judge(node *cluster.Node) {
 	done = true
 }
 
-// evaluate asks those that read one of the aspects about a node. A new one is unjudged.
+// evaluate asks the plugins that read one of the aspects about a node. A new one is unjudged.
 func (e *entry) evaluate(node *cluster.Node, aspects cluster.Aspect) {
 	if aspects&cluster.AspectNode == cluster.AspectNode {
 		e.first[node.Index], e.partial = unjudged, true
@@ -297,7 +297,7 @@ func (e *entry) grow(end int) {
 	}
 }
 
-// size is what the entry takes, in bytes.
+// size returns the bytes that the entry takes.
 func (e *entry) size() int64 {
 	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
 	// The form is kept as a text of its own, and looked up in a table; so is the entry.
@@ -314,7 +314,7 @@ func (e *entry) size() int64 {
 	return size
 }
 
-// gather unites the changes of each node, and lists those that name none.
+// gather unites the changes of each node, and lists the changes that name none.
 func (s *scratch) gather(changes []cluster.Change, end int) {
 	s.changed = atLeast(s.changed, end)
 	for _, change := range changes {

@@ -8,8 +8,8 @@ type Explanation struct {
 	// Against are all reasons against the node, in the order of the predicates, each with one
 	// or several; none when the pod fits.
 	Against []Objection
-	// Scores are what the scores say, in their order; none for a node that the pod does
-	// not fit, since nodes are rated among those that it does.
+	// Scores are the results of the scores, in their order. A node that the pod does not fit has none, since
+	// only nodes that it fits are rated.
 	Scores []ScorePart
 	// Total is the weighted sum of the scores.
 	Total int64
@@ -21,7 +21,7 @@ type Objection struct {
 	Reason    string
 }
 
-// ScorePart is what one score says of a node.
+// ScorePart is the result of one score for a node.
 type ScorePart struct {
 	Name string
 	// Score is 0 to MaxScore.
@@ -59,7 +59,7 @@ func (p *Profile) Explain(pod *cluster.Pod, snap *cluster.Snapshot) []Explanatio
 	return explanations
 }
 
-// unplaced is a pod as it was before it had a node.
+// unplaced returns a pod as it was before it had a node.
 func unplaced(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
@@ -71,17 +71,16 @@ func unplaced(pod *cluster.Pod) *cluster.Pod {
 	return before
 }
 
-// Dependency is what a plugin of a profile declares to read: a row of the
-// invalidation matrix.
+// Dependency names the aspects that a plugin of a profile declares to read: a row of the invalidation matrix.
 type Dependency struct {
 	Plugin string
 	Kind   string // "predicate" or "score"
-	// Aspects are the changes that make its verdicts on a node be evaluated anew. One
-	// that is added or replaced always does.
+	// Aspects are the changes of a node after which its verdicts are evaluated again. Adding or replacing a
+	// node always has that effect.
 	Aspects cluster.Aspect
 }
 
-// Dependencies are the rows of the profile's invalidation matrix.
+// Dependencies returns the rows of the profile's invalidation matrix.
 func (p *Profile) Dependencies() []Dependency {
 	var rows []Dependency
 	for _, predicate := range p.predicates {

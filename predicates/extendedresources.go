@@ -17,7 +17,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// deviceClassOf is the name of the class of devices that stand for an extended resource: by its implicit name, or the
+// deviceClassOf returns the name of the class of devices that stand for an extended resource: by its implicit name, or the
 // youngest one that names the resource (k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache).
 func deviceClassOf(resource corev1.ResourceName, objects *cluster.Objects) (class string, backed bool) {
 	if objects.DeviceClasses.Len() == 0 || !strings.Contains(string(resource), "/") {
@@ -39,7 +39,7 @@ func deviceClassOf(resource corev1.ResourceName, objects *cluster.Objects) (clas
 	return best.Name, true
 }
 
-// isExtended says that a resource is of a domain that is not Kubernetes' own (IsExtendedResourceName in
+// isExtended reports whether a resource is of a domain that is not Kubernetes' own (IsExtendedResourceName in
 // pkg/apis/core/v1/helper), or the implicit one of a class of devices.
 func isExtended(resource corev1.ResourceName) bool {
 	return strings.HasPrefix(string(resource), resourcev1.ResourceDeviceClassPrefix) || strings.Contains(string(resource), "/") &&
@@ -52,7 +52,7 @@ func isPreferred(class, to *resourcev1.DeviceClass) bool {
 	return cmp.Or(to.CreationTimestamp.Compare(class.CreationTimestamp.Time), cmp.Compare(class.Name, to.Name)) < 0
 }
 
-// extendedClasses are the classes of devices that stand for extended resources of a pod, by resource; nil for none.
+// extendedClasses returns the classes of devices that stand for extended resources of a pod, by resource; nil for none.
 func extendedClasses(pod *cluster.Pod, objects *cluster.Objects) map[corev1.ResourceName]string {
 	var classes map[corev1.ResourceName]string
 	for i := range pod.Requests.Scalars {
@@ -67,9 +67,10 @@ func extendedClasses(pod *cluster.Pod, objects *cluster.Objects) map[corev1.Reso
 	return classes
 }
 
-// extendedClaim is the claim that kube-scheduler makes for extended resources of a pod, by the classes of their devices.
-// Containers that run together have devices of their own, and init containers use those of later ones
-// (createRequestsAndMappings in pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go).
+// extendedClaim returns the claim that kube-scheduler makes for extended resources of a pod, by the classes of their
+// devices. Containers that run together have devices of their own, and init containers use the devices of later
+// containers (createRequestsAndMappings in
+// pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go).
 func extendedClaim(pod *cluster.Pod, classes map[corev1.ResourceName]string) *resourcev1.ResourceClaim {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: pod.Namespace, Name: pod.Name + "-extended-resources", UID: pod.UID + types.UID("/extended-resources"),

@@ -2,7 +2,7 @@ package predicates
 
 import "muster.dev/muster/cluster"
 
-// JudgeFit is [Profile.Judge] without the scores, for those who only ask what a pod fits.
+// JudgeFit is [Profile.Judge] without the scores, for callers that only ask where a pod fits.
 func (p *Profile) JudgeFit(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := &Judgement{
 		profile: p, pod: pod, snap: snap,
@@ -15,7 +15,7 @@ func (p *Profile) JudgeFit(pod *cluster.Pod, snap *cluster.Snapshot) *Judgement 
 	return j
 }
 
-// Minds says that it might say something else, on any node, if a pod came to one or went,
+// Minds reports whether it might say something else, on any node, if a pod came to one or went,
 // besides that there is more or less room. It is the same for pods of one class.
 func (j *Judgement) Minds(pod *cluster.Pod) bool {
 	for _, check := range j.checks {
@@ -42,7 +42,7 @@ func (j *Judgement) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// OfRoom says that the node lacks room: some resource, or a pod too many.
+// OfRoom reports whether the node lacks room: some resource, or a pod too many.
 func (v Verdict) OfRoom() bool {
 	code := v &^ hopeless
 	return code >= insufficientScalar || code >= tooManyPods && code <= insufficientEphemeralStorage

@@ -120,6 +120,6 @@ func TestMindsTellsWhichPodsMatterOnOtherNodes(t *testing.T) {
 		t.Error("a pod that is spread does not mind others like it")
 	}
 	if profile.JudgeFit(web, snap).Minds(plain) {
-		t.Error("a pod that is spread minds those that its constraint is not about")
+		t.Error("a pod that is spread minds pods that its constraint is not about")
 	}
 }

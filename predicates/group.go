@@ -2,10 +2,9 @@ package predicates
 
 import "math/bits"
 
-// Group is the same for nodes that stand, on which every [Spanning] check has the same
-// verdict and which every [Comparison] rates alike, whichever nodes they are compared
-// with. What a pod elsewhere changes, it changes for a group as a whole: that is what
-// makes a look at one node of each enough.
+// Group is the same for nodes that stand, that every [Spanning] check judges alike and that every [Comparison]
+// rates alike among any nodes. A pod elsewhere changes these for a group as a whole, so that a look at one node
+// of each group is enough.
 func (t *Trial) Group(index int32) uint64 {
 	group, j := uint64(0), t.entry.judgement
 	if t.spanning != 0 {
@@ -39,11 +38,11 @@ func (t *Trial) kinds() int {
 	return kinds
 }
 
-// ofDomain is the part of a group that stands for a failure domain with several nodes:
+// ofDomain returns the part of a group that stands for a failure domain with several nodes:
 // whatever becomes of the domain, it becomes of all of them.
 func ofDomain(domain int32) uint64 { return uint64(uint32(domain)) } //nolint:gosec // -1 is one as well
 
-// ofAmount is the part of a group that stands for what one node has for itself.
+// ofAmount returns the part of a group that stands for what one node has for itself.
 func ofAmount(amount int32) uint64 { return 1<<32 | uint64(uint32(amount)) } //nolint:gosec // negative ones as well
 
 // ofTruth is the same for what it has or has not.

@@ -8,8 +8,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Images of fewer bytes than leastImageBytes in all count for nothing, and those of more
-// than mostImageBytes for each container and image volume for no more than that.
+// Images below leastImageBytes in all count for nothing. Images above mostImageBytes for each container and
+// image volume count for that limit.
 const (
 	leastImageBytes = 23 << 20
 	mostImageBytes  = 1000 << 20
@@ -64,7 +64,7 @@ func (d *imageDigest) Suppose(*cluster.Snapshot, *cluster.Node) {}
 
 func (d *imageDigest) minds(*cluster.Pod) bool { return false }
 
-// held is the number of what a node holds.
+// held returns the number of a node's holding.
 func (d *imageDigest) held(node *cluster.Node) uint16 {
 	var bytes []int64
 	for i := range node.Status.Images {
@@ -87,8 +87,9 @@ func (d *imageDigest) held(node *cluster.Node) uint16 {
 	return d.number(bytes)
 }
 
-// number returns the number of a holding, and gives it one if it has none. 65,535 numbers are more than enough: as many
-// nodes would have to differ in the sizes of the same few images. A holding beyond that counts as empty.
+// number returns the number of a holding, and gives it one if it has none. 65,535 numbers are more than enough:
+// to exhaust them, that number of nodes would have to differ in the sizes of the same few images. A holding
+// beyond that counts as empty.
 func (d *imageDigest) number(bytes []int64) uint16 {
 	unused := len(d.holdings)
 	for number := 1; number < len(d.holdings); number++ {
@@ -121,8 +122,8 @@ func (d *imageDigest) put(index int32, number uint16) {
 	d.of[index] = number
 }
 
-// Rate implements [Comparison]. Whoever is compared, all nodes count for how far an image
-// has spread.
+// Rate implements [Comparison]. The spread of an image is counted over all nodes, even over nodes that are not
+// compared.
 func (d *imageDigest) Rate(nodes, _ []int32, ratings []int64) {
 	if d.of == nil {
 		clear(ratings)
@@ -142,7 +143,7 @@ func (d *imageDigest) Rate(nodes, _ []int32, ratings []int64) {
 	}
 }
 
-// addTo adds the bytes that an image counts for to those of each holding.
+// addTo adds the bytes that an image counts for to the bytes of each holding.
 func (d *imageDigest) addTo(counted []int64, image int) {
 	held := 0
 	for number := 1; number < len(d.holdings); number++ {

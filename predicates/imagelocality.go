@@ -7,10 +7,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// imageLocality prefers the nodes that hold the pod's images already, by the bytes that
-// need not be pulled. Those of an image count in proportion to how many nodes hold it:
-// else all pods of a new image would go to the one node that has it
-// (pkg/scheduler/framework/plugins/imagelocality).
+// imageLocality prefers the nodes that hold the pod's images already, by the bytes that need not be pulled. The
+// bytes of an image count in proportion to the number of nodes that hold it: otherwise all pods of a new image
+// would go to the one node that has it (pkg/scheduler/framework/plugins/imagelocality).
 type imageLocality struct{}
 
 func newImageLocality(*config.Profile) (Score, error) { return imageLocality{}, nil }
@@ -61,7 +60,7 @@ func wantedImages(pod *cluster.Pod) []wantedImage {
 	return images
 }
 
-// tagged is the name of an image with its tag, which may be left out where it is
+// tagged returns the name of an image with its tag, which may be left out where it is
 // "latest".
 func tagged(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {

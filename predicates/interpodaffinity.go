@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// interPodAffinity keeps pods near those that their required affinity names, and away
-// from those that their required anti-affinity names, or that name them in theirs
+// interPodAffinity keeps pods near the pods that their required affinity names. It keeps them away from pods
+// that their required anti-affinity names, and from pods whose anti-affinity names them
 // (pkg/scheduler/framework/plugins/interpodaffinity).
 type interPodAffinity struct{}
 
@@ -50,7 +50,7 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	return c
 }
 
-// requiredTerms are the terms of the required affinity, then those of the required anti-affinity.
+// requiredTerms returns the terms of the required affinity, then the terms of the required anti-affinity.
 func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
 	terms := make([]*cluster.AffinityTerm, 0, len(a.Required)+len(a.RequiredAnti))
 	for _, list := range [][]cluster.AffinityTerm{a.Required, a.RequiredAnti} {
@@ -61,8 +61,8 @@ func requiredTerms(a *cluster.Affinity) []*cluster.AffinityTerm {
 	return terms
 }
 
-// podAffinityCheck is interPodAffinity for a pod. It counts nothing, since one pod in a
-// domain is as good, or as bad, as many.
+// podAffinityCheck is interPodAffinity for a pod. It counts nothing: one pod in a domain is as good, or as bad,
+// as several.
 type podAffinityCheck struct {
 	affinitySubject
 	reach
@@ -101,7 +101,7 @@ func (c *podAffinityCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// isNear says that the required affinity is met. The first of a group of pods that want
+// isNear reports whether the required affinity is met. The first of a group of pods that want
 // to be near each other may go to any node that has all topology keys.
 func (c *podAffinityCheck) isNear(index int32) bool {
 	met := true
@@ -115,12 +115,12 @@ func (c *podAffinityCheck) isNear(index int32) bool {
 	return met || c.isFirst()
 }
 
-// isFirst says that the pod would be the first of its group.
+// isFirst reports whether the pod would be the first of its group.
 func (c *podAffinityCheck) isFirst() bool {
 	return c.wantsItself && !slices.ContainsFunc(c.near, func(p *presence) bool { return p.present > 0 })
 }
 
-// wants says that the required affinity is about a pod: all its terms are.
+// wants reports whether the required affinity is about a pod: all its terms are.
 func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
 	for i := range c.wanted {
 		if !c.wanted[i].matches(pod) {

@@ -126,7 +126,7 @@ func TestInterPodAffinity(t *testing.T) {
 			resolvable: true,
 		},
 		{name: "a pod in another domain may shun it", scene: among(pod(web), pod(db, keepingOff(offWeb), onNode("stranger")))},
-		{name: "a pod shuns those of its own namespace", scene: among(pod(web), pod(within("other"), keepingOff(offWeb)))},
+		{name: "a pod shuns pods of its own namespace", scene: among(pod(web), pod(within("other"), keepingOff(offWeb)))},
 		{
 			name:       "a pod that shuns another namespace by name",
 			scene:      among(pod(web), pod(within("other"), keepingOff(inNamespaces(offWeb, "default")))),

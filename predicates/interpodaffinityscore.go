@@ -8,10 +8,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// interPodAffinityScore prefers nodes near pods that the preferred terms of the pod
-// name, or that name it in theirs, and nodes away from those that preferred
-// anti-affinity is about
-// (pkg/scheduler/framework/plugins/interpodaffinity/scoring.go).
+// interPodAffinityScore prefers nodes near pods that the preferred affinity of the pod names, or whose
+// preferred affinity names the pod. It prefers nodes away from pods where preferred anti-affinity names one or
+// the other (pkg/scheduler/framework/plugins/interpodaffinity/scoring.go).
 type interPodAffinityScore struct {
 	hardWeight     int32 // of a pod whose required affinity is about the one at hand
 	ignoreExisting bool  // leaves pods without preferred terms unscored

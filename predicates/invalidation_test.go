@@ -28,9 +28,9 @@ func (a asked) and(b asked) asked {
 	return both
 }
 
-// TestEveryRuleOfTheInvalidationMatrix walks section 3 of the proposal "Equivalence class
-// based scheduling in Kubernetes": which predicates are asked anew about which nodes when
-// something changes, and that no others are.
+// TestEveryRuleOfTheInvalidationMatrix walks section 3 of the proposal "Equivalence class based scheduling in
+// Kubernetes": which predicates are asked again about which nodes when something changes, and that no others
+// are.
 //
 // A row says so where muster does "better", because the proposal was wrong or asked too
 // many, where it is "coarser", at the cost of a verdict or two, and where the proposal is
@@ -198,7 +198,7 @@ func TestEveryRuleOfTheInvalidationMatrix(t *testing.T) {
 			}
 			b.do(row.change)
 			if diff := cmp.Diff(row.want, b.ask()); diff != "" {
-				t.Errorf("asked anew (-want +got):\n%s", diff)
+				t.Errorf("asked again (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(nothing, b.ask()); diff != "" {
 				t.Errorf("asked once more, though nothing had changed (-want +got):\n%s", diff)

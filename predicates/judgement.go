@@ -13,7 +13,7 @@ type Judgement struct {
 	profile *Profile
 	pod     *cluster.Pod
 	snap    *cluster.Snapshot // nil when it is remembered
-	checks  []Check           // by predicate of the profile; nil for those that the pod does not concern
+	checks  []Check           // by predicate of the profile; nil where the pod does not concern it
 	ratings []Rating          // by score of the profile
 
 	supposed map[int32]*cluster.Node // by index; only of a judgement that is not remembered
@@ -44,7 +44,7 @@ func (p *Profile) judge(pod *cluster.Pod, snap *cluster.Snapshot, h helpers) *Ju
 	return j
 }
 
-// prepareCheck prepares a predicate on a snapshot, of which all returns the indexes.
+// prepareCheck prepares a predicate on a snapshot; all returns the indexes of that snapshot.
 func (j *Judgement) prepareCheck(i int, snap *cluster.Snapshot, all func() []int32) {
 	j.checks[i] = j.profile.predicates[i].For(j.pod, snap)
 	if digest, ok := j.checks[i].(Digest); ok {
@@ -69,7 +69,7 @@ type sparse interface {
 	begins(snap *cluster.Snapshot) (few []int32, ok bool)
 }
 
-// beginning are the nodes that a new digest has to be told of, out of all.
+// beginning returns the nodes that a new digest has to be told of, out of all.
 func beginning(d Digest, snap *cluster.Snapshot, all func() []int32) []int32 {
 	if s, is := d.(sparse); is {
 		if few, ok := s.begins(snap); ok {
@@ -93,7 +93,7 @@ func indexes(snap *cluster.Snapshot) []int32 {
 	return all
 }
 
-// Verdict is the first verdict against the node, in the order of the profile's
+// Verdict returns the first verdict against the node, in the order of the profile's
 // plugins, or Fits.
 func (j *Judgement) Verdict(node *cluster.Node) Verdict {
 	for _, check := range j.checks {
@@ -107,7 +107,7 @@ func (j *Judgement) Verdict(node *cluster.Node) Verdict {
 	return Fits
 }
 
-// Against are the first verdicts of all predicates against the node, in the order of the profile's plugins.
+// Against returns the first verdicts of all predicates against the node, in the order of the profile's plugins.
 func (j *Judgement) Against(node *cluster.Node) []Objection {
 	var against []Objection
 	for i, check := range j.checks {
@@ -121,7 +121,7 @@ func (j *Judgement) Against(node *cluster.Node) []Objection {
 	return against
 }
 
-// Reasons are all reasons of all predicates against the node, in the order of the profile's plugins.
+// Reasons returns all reasons of all predicates against the node, in the order of the profile's plugins.
 func (j *Judgement) Reasons(node *cluster.Node) []Objection {
 	var against []Objection
 	for i, check := range j.checks {
@@ -132,7 +132,7 @@ func (j *Judgement) Reasons(node *cluster.Node) []Objection {
 	return against
 }
 
-// reasonsOf are all reasons of a check, which may be nil, against a node, each once.
+// reasonsOf returns all reasons of a check, which may be nil, against a node, each once.
 func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
 	if check == nil {
 		return nil
@@ -152,7 +152,7 @@ func (j *Judgement) reasonsOf(check Check, node *cluster.Node) []string {
 	return all
 }
 
-// Basis is what the verdict on a node of the snapshot of a generation rests on.
+// Basis returns the basis of the verdict on a node of the snapshot of a generation.
 func (j *Judgement) Basis(node *cluster.Node, generation uint64) cluster.Basis {
 	basis := cluster.Basis{Node: node, Generation: generation}
 	for i, check := range j.checks {
@@ -163,7 +163,7 @@ func (j *Judgement) Basis(node *cluster.Node, generation uint64) cluster.Basis {
 	return basis
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (j *Judgement) Reason(v Verdict) string { return j.profile.Reason(v, j.pod) }
 
 // Suppose makes it judge as if a node were in another state, until it is told of that
@@ -207,7 +207,7 @@ func (j *Judgement) Rank(nodes []int32, totals []int64) {
 	j.compare(nodes, nil, totals, make([]int64, len(nodes)))
 }
 
-// alone is the weighted sum of those scores that rate a node for itself. Weights are at
+// alone returns the weighted sum of the scores that rate a node for itself. Weights are at
 // most 100, so it fits many times over.
 func (j *Judgement) alone(node *cluster.Node) int32 {
 	var total int64
@@ -219,8 +219,8 @@ func (j *Judgement) alone(node *cluster.Node) int32 {
 	return int32(total)
 }
 
-// compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings
-// is memory for as many numbers as there are nodes.
+// compare adds the weighted sum of the other scores; for sizes see [Comparison]. ratings is memory for one
+// number per node.
 func (j *Judgement) compare(nodes, sizes []int32, totals, ratings []int64) {
 	for i, rating := range j.ratings {
 		if rating.Among == nil {
@@ -253,7 +253,7 @@ type sized interface {
 	size() int64
 }
 
-// size is what the plugins keep, in bytes.
+// size returns the bytes that the plugins keep.
 func (j *Judgement) size() int64 {
 	var size int64
 	for _, check := range j.checks {

@@ -105,8 +105,8 @@ func preparedPlugins(t *testing.T, profile *Profile) []any {
 
 func listed(aspects cluster.Aspect) string { return strings.ReplaceAll(aspects.String(), ",", ", ") }
 
-// concerningEveryPlugin has a pod of which every plugin has something to say, since only
-// what is prepared for a pod shows whether it looks at other nodes.
+// concerningEveryPlugin has a pod that concerns every plugin: only a check prepared for a pod shows whether it
+// looks at other nodes.
 func concerningEveryPlugin() scene {
 	pod := demandingPod("pod", "node")
 	affinity := pod.Spec.Affinity

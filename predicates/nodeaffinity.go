@@ -9,9 +9,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// nodeAffinity holds a pod to the nodes that its selector and required node
-// affinity name, and to those that the profile adds for all its pods
-// (pkg/scheduler/framework/plugins/nodeaffinity).
+// nodeAffinity holds a pod to the nodes that its selector and required node affinity select, and that the
+// profile selects for all its pods (pkg/scheduler/framework/plugins/nodeaffinity).
 type nodeAffinity struct {
 	added *nodeaffinity.NodeSelector // nil when the profile adds none
 }

@@ -10,9 +10,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// nodeAffinityScore prefers the nodes that match most of the preferred terms, by their
-// weights: those of the pod's node affinity, and those that the profile adds for all
-// its pods (pkg/scheduler/framework/plugins/nodeaffinity).
+// nodeAffinityScore prefers the nodes that match most of the preferred terms, by their weights: the terms of
+// the pod's node affinity, and the terms that the profile adds for all its pods
+// (pkg/scheduler/framework/plugins/nodeaffinity).
 type nodeAffinityScore struct {
 	added *nodeaffinity.PreferredSchedulingTerms // nil when the profile adds none
 }

@@ -44,7 +44,7 @@ func TestNodeAffinityScore(t *testing.T) {
 			want:  100,
 		},
 		// 30 of 90.
-		{name: "those of the pod are added to them", args: added, scene: beside(zone(90, "b")), want: 33},
+		{name: "the terms of the pod are added to them", args: added, scene: beside(zone(90, "b")), want: 33},
 		{
 			name: "the requirements of the profile are no preferences", alike: true,
 			args: &config.NodeAffinityArgs{AddedAffinity: required(label("zone", in, "a"))},

@@ -95,9 +95,9 @@ func (b *badCondition) isOf(node *cluster.Node) bool {
 	return false
 }
 
-// bestEffort says that a pod is of that class of service: it asks for no CPU and no
-// memory, and sets no limit to them (ComputePodQOS in
-// pkg/apis/core/v1/helper/qos). What it says as a whole goes before its containers.
+// bestEffort reports whether a pod is of that class of service: it asks for no CPU and no memory, and sets no
+// limit to them (ComputePodQOS in pkg/apis/core/v1/helper/qos). Requests of the pod as a whole go before its
+// containers'.
 func bestEffort(pod *cluster.Pod) bool {
 	if pod.Spec.Resources != nil {
 		return asksForNothing(pod.Spec.Resources)

@@ -30,8 +30,7 @@ func (nodeResourcesFit) Aspects() cluster.Aspect {
 	return cluster.AspectAllocatable | cluster.AspectRequested | cluster.AspectDeviceClass
 }
 
-// mostScalars is the last scalar resource of a pod with a code of its own: those that come
-// later share it.
+// mostScalars is the last scalar resource of a pod with a code of its own. Later ones share that code.
 const mostScalars = int(hopeless-insufficientScalar) - 1
 
 // scalarRequest is an amount of one scalar resource, and the verdict where there is less.
@@ -104,7 +103,7 @@ func room(asked, taken, offered int64, short Verdict) Verdict {
 	}
 }
 
-// scalars are the scalar requests that count.
+// scalars returns the scalar requests that count.
 func (p nodeResourcesFit) scalars(asked *cluster.Resources, objects *cluster.Objects) []scalarRequest {
 	var counting []scalarRequest
 	for i, scalar := range asked.Scalars {
@@ -117,8 +116,7 @@ func (p nodeResourcesFit) scalars(asked *cluster.Resources, objects *cluster.Obj
 	return counting
 }
 
-// ignores looks at extended resources only: those with a domain that is not
-// Kubernetes' own.
+// ignores applies to extended resources only: names with a domain that is not Kubernetes' own.
 func (p nodeResourcesFit) ignores(name corev1.ResourceName) bool {
 	domain, _, qualified := strings.Cut(string(name), "/")
 	if !qualified || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) {

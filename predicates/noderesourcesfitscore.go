@@ -77,7 +77,7 @@ func mostAllocated(requested, offered int64) int64 {
 	return portion(min(requested, offered), offered)
 }
 
-// portion is how much a part is of the whole, from 0 to MaxScore, whatever 64 bits hold.
+// portion returns how much a part is of the whole, from 0 to MaxScore, whatever 64 bits hold.
 func portion(part, whole int64) int64 {
 	high, low := bits.Mul64(uint64(part), MaxScore)     //nolint:gosec // not negative
 	quotient, _ := bits.Div64(high, low, uint64(whole)) //nolint:gosec // at most MaxScore, so high is less than whole
@@ -88,7 +88,7 @@ func portion(part, whole int64) int64 {
 // are in the order of utilization (pkg/scheduler/framework/plugins/helper/shape_score.go).
 type shape []config.UtilizationShapePoint
 
-// rate is the score of a resource, 0 to MaxScore. What is over-committed is full.
+// rate returns the score of a resource, 0 to MaxScore. An over-committed resource is full.
 func (s shape) rate(requested, offered int64) int64 {
 	utilization := portion(min(requested, offered), offered) // in percent
 	for i, point := range s {
@@ -105,7 +105,7 @@ func (s shape) rate(requested, offered int64) int64 {
 	return scaled(s[len(s)-1])
 }
 
-// scaled is the score of a point as plugins give it.
+// scaled returns the score of a point as plugins give it.
 func scaled(point config.UtilizationShapePoint) int64 {
 	return int64(point.Score) * (MaxScore / config.MaxShapeScore)
 }

@@ -113,9 +113,9 @@ type volumeLimitsCheck struct {
 	objects                  *cluster.Objects
 	// attachments of volumes of these drivers, by node name.
 	attachments map[string][]*storagev1.VolumeAttachment
-	// doubtful are the names of PersistentVolumes that are not there or not of the drivers,
-	// while a claim that names one is of a class of theirs, or an attachment is theirs. It
-	// is what they become, or that they go, that changes a count.
+	// doubtful are the names of PersistentVolumes that are absent or not of the drivers, while a claim that
+	// names one has a class of these drivers, or an attachment belongs to them. A count changes when such a
+	// volume appears, changes or goes.
 	doubtful sets.Set[string]
 	counted  sets.Set[csiVolume] // memory for one verdict
 }
@@ -158,7 +158,7 @@ func (c *volumeLimitsCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// full says that some driver can attach no more of the volumes to a node.
+// full reports whether some driver can attach no more of the volumes to a node.
 func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
 	return slices.ContainsFunc(c.drivers, func(driver string) bool {
 		limit, limited := volumeLimit(node.CSI, driver)
@@ -166,7 +166,7 @@ func (c *volumeLimitsCheck) full(node *cluster.Node) bool {
 	})
 }
 
-// demanded are the drivers whose CSIDrivers want pods kept off nodes that lack them.
+// demanded returns the drivers whose CSIDrivers want pods kept off nodes that lack them.
 func demanded(drivers []string, objects *cluster.Objects) []string {
 	var all []string
 	for _, driver := range drivers {
@@ -186,7 +186,7 @@ func hasDriver(node *storagev1.CSINode, driver string) bool {
 	return slices.ContainsFunc(node.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }
 
-// volumeLimit is how many volumes a driver can attach to a node, false when it does not
+// volumeLimit returns how many volumes a driver can attach to a node, false when it does not
 // say or is not there.
 func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited bool) {
 	for i := range node.Spec.Drivers {
@@ -198,7 +198,7 @@ func volumeLimit(node *storagev1.CSINode, driver string) (limit int, limited boo
 	return 0, false
 }
 
-// exceeds says that with the pod a node would have more volumes of a driver than the
+// exceeds reports whether with the pod a node would have more volumes of a driver than the
 // limit. A volume counts once, however many pods use it, and also when it is attached and
 // no pod uses it; one of the pod's own then counts twice, as kube-scheduler has it. A pod
 // that brings no volume exceeds nothing.
@@ -220,7 +220,7 @@ func (c *volumeLimitsCheck) exceeds(limit int, driver string, node *cluster.Node
 	return count+len(c.counted) > limit
 }
 
-// mostAttached is how many volumes the pods on a node use at most.
+// mostAttached returns how many volumes the pods on a node use at most.
 func mostAttached(node *cluster.Node) int {
 	most := 0
 	for _, pod := range node.Pods {
@@ -323,7 +323,7 @@ func (c *volumeLimitsCheck) countsAny(drivers ...string) bool {
 	return slices.ContainsFunc(drivers, c.counts)
 }
 
-// describedVolume is what a PersistentVolume describes, and whether as a CSI volume.
+// describedVolume returns the volume that a PersistentVolume describes, and whether it is a CSI volume.
 type describedVolume struct {
 	csiVolume
 	native bool

@@ -31,7 +31,7 @@ func disks(driver string, names ...string) []runtime.Object {
 
 func TestNodeVolumeLimits(t *testing.T) {
 	const full = "node(s) exceed max volume count"
-	// limited is a node that attaches so many volumes of EBS, beside some objects.
+	// limited is a node that attaches up to limit volumes of EBS, beside some objects.
 	limited := func(limit int32, objects ...[]runtime.Object) []runtime.Object {
 		return slices.Concat(append(objects, []runtime.Object{csiNode("node", ebsDriver, limit)})...)
 	}
@@ -223,7 +223,7 @@ func TestNodeVolumeLimits(t *testing.T) {
 		{name: "vSphere's disks are not counted", everywhere: true, scene: scene{
 			objects: limited(0), pod: pod(mounting(corev1.VolumeSource{VsphereVolume: &corev1.VsphereVirtualDiskVolumeSource{VolumePath: "path"}})),
 		}},
-		{name: "an inline disk that does not translate, whoever is evicted", scene: scene{
+		{name: "an inline disk that does not translate, whichever pods are evicted", scene: scene{
 			objects: only(csiNode("node", otherDriver, 9)), pod: pod(mounting(azureDisk(corev1.AzureDedicatedBlobDisk))),
 		}, reason: "converting volume from inline to csi failed"},
 		{name: "it does not have to on a node without a CSINode", scene: scene{pod: pod(mounting(azureDisk(corev1.AzureDedicatedBlobDisk)))}},

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// claimOf is the claim that a volume of a pod stands for, nil when it stands for none, or
+// claimOf returns the claim that a volume of a pod stands for, nil when it stands for none, or
 // what keeps the pod from running anywhere until that claim is there. The claim of an
 // ephemeral volume is named after the pod and must be owned by it: one that somebody else
 // made is not touched.

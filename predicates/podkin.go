@@ -12,9 +12,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// podKin are the pods that do the same work as a pod: those that its services and its
-// controller select. They are what is spread when nobody says anything else
-// (DefaultSelector in pkg/scheduler/framework/plugins/helper/spread.go).
+// podKin are the pods that do the same work as a pod: the pods that its services and its controller select.
+// Without constraints these are the pods to spread (DefaultSelector in
+// pkg/scheduler/framework/plugins/helper/spread.go).
 type podKin struct {
 	servedPod
 	controller selectingController
@@ -24,7 +24,7 @@ func kinOf(pod *corev1.Pod) *podKin {
 	return &podKin{servedPod: servedPod{pod.Namespace, pod.Labels}, controller: selectingControllerOf(pod)}
 }
 
-// selector selects the kin, by the objects that there are. It is empty when nothing
+// selector selects the kin, by the present objects. It is empty when nothing
 // selects the pod.
 func (k *podKin) selector(objects *cluster.Objects) labels.Selector {
 	// They all select the pod, so that they agree. Only a replication controller may not
@@ -55,7 +55,7 @@ func narrowedBy(set labels.Set, object *metav1.LabelSelector) labels.Selector {
 	return selector
 }
 
-// dependsOn says whether the selector might be another one; see [Selective].
+// dependsOn reports whether the selector might be another one; see [Selective].
 func (k *podKin) dependsOn(kind cluster.Aspect, object types.NamespacedName, before, after *cluster.Objects) bool {
 	if kind == cluster.AspectService {
 		return k.otherServices(object, before, after)
@@ -87,7 +87,7 @@ func selectingControllerOf(pod *corev1.Pod) selectingController {
 	return selectingController{}
 }
 
-// find is the object, nil when it is not there.
+// find returns the object, nil when it is not there.
 func (c selectingController) find(namespace string, objects *cluster.Objects) any {
 	name := types.NamespacedName{Namespace: namespace, Name: c.name}
 	switch c.kind {

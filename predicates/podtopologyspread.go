@@ -81,7 +81,7 @@ func (c *spreadCheck) Verdicts(node *cluster.Node, visit func(Verdict)) {
 	}
 }
 
-// on is the verdict of one constraint on a node.
+// on returns the verdict of one constraint on a node.
 func (t *spreadTerm) on(node *cluster.Node) Verdict {
 	switch domain := t.now.Of(node.Index); {
 	case domain < 0:

@@ -55,8 +55,8 @@ func spreadStore(b *testing.B, c *cluster.Cluster) *VerdictStore {
 	return NewVerdictStore(profile, c, 1<<30, NewStoreMetrics(prometheus.NewRegistry()), clock.RealClock{})
 }
 
-// A pod with a hard constraint by zone is judged on all nodes; anew, and after one node
-// got or lost a pod that counts.
+// A pod with a hard constraint by zone is judged on all nodes: from scratch, and after one node got or lost a
+// pod that counts.
 func BenchmarkPodTopologySpread(b *testing.B) {
 	c := spreadCrowd(b)
 	store := spreadStore(b, c)

@@ -38,10 +38,10 @@ func (s podTopologySpreadScore) For(pod *cluster.Pod, snap *cluster.Snapshot) Ra
 	return Rating{Among: comparison}
 }
 
-// spreadComparison compares nodes by the soft constraints of a pod. What a node costs is
-// the sum over the constraints of the pods in its domain, each weighed by the number of
-// domains among the compared nodes; the lower, the better. The sum is made of the same
-// operations in the same order as kube-scheduler's, so that it is rounded alike.
+// spreadComparison compares nodes by the soft constraints of a pod. The cost of a node is the sum over the
+// constraints of the pods in its domain, each weighed by the number of domains among the compared nodes; the
+// lower, the better. The sum is made of the same operations in the same order as kube-scheduler's, so that it
+// is rounded alike.
 type spreadComparison struct {
 	spread
 	terms []preferredSpread // by constraint
@@ -49,9 +49,9 @@ type spreadComparison struct {
 
 // preferredSpread is one constraint, and the pods that it is about by domain.
 //
-// Two things are as in kube-scheduler. A host name is no domain: each node is counted for
-// itself, whether the constraint's policies leave it out or not. And where nodes without
-// the label are compared as well, they share one domain with those whose label is empty.
+// Two things are as in kube-scheduler. A host name is no domain: each node is counted for itself, whether the
+// constraint's policies leave it out or not. And where nodes without the label are compared as well, they share
+// one domain with nodes whose label is empty.
 type preferredSpread struct {
 	constraint *spreadConstraint
 	domainSum[int16]
@@ -116,7 +116,7 @@ func (c *spreadComparison) lacksKey(index int32) bool {
 	return false
 }
 
-// standsFor is how many nodes the one at a place stands for.
+// standsFor returns how many nodes the one at a place stands for.
 func standsFor(sizes []int32, at int) int {
 	if sizes == nil {
 		return 1
@@ -124,7 +124,7 @@ func standsFor(sizes []int32, at int) int {
 	return int(sizes[at])
 }
 
-// domainsAmong is how many domains there are among the nodes that are not left out.
+// domainsAmong returns how many domains there are among the nodes that are not left out.
 func (t *preferredSpread) domainsAmong(nodes, sizes []int32, ratings []int64) int {
 	t.seen = atLeast(t.seen, t.now.End()+1)
 	clear(t.seen)
@@ -156,7 +156,7 @@ func (c *spreadComparison) Group(index int32) uint64 {
 	return group
 }
 
-// group tells nodes apart by one constraint: those of one group get the same score from it.
+// group tells nodes apart by one constraint: all nodes of a group get the same score from it.
 func (t *preferredSpread) group(index int32) uint64 {
 	domain := t.now.Of(index)
 	switch {
@@ -188,7 +188,7 @@ func (c *spreadComparison) cost(nodes []int32, ratings []int64) (lowest, highest
 	return lowest, highest
 }
 
-// count is how many pods a node of a domain is held against.
+// count returns how many pods a node of a domain is held against.
 func (t *preferredSpread) count(index, domain int32) int32 {
 	switch {
 	case t.byNode:

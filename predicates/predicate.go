@@ -45,8 +45,8 @@ type CheckFunc func(node *cluster.Node) Verdict
 // Verdict implements [Check].
 func (f CheckFunc) Verdict(node *cluster.Node) Verdict { return f(node) }
 
-// Digest is what a plugin keeps of all nodes, so as to judge or rate one of them by
-// the others too. It starts empty.
+// Digest is a plugin's summary of all nodes, by which it judges or rates one node in view of the others. It
+// starts empty.
 type Digest interface {
 	// Update takes in what has become of the nodes of those indexes, each named once,
 	// up to a snapshot; see [cluster.Snapshot.Node]. A node that is gone is nil there.
@@ -58,15 +58,14 @@ type Digest interface {
 	Suppose(snap *cluster.Snapshot, node *cluster.Node)
 }
 
-// Spanning is a Check whose verdict on a node depends on other nodes as well, as
-// those in its failure domain. It must know of a node before it is asked about it.
+// Spanning is a Check whose verdict on a node depends on other nodes as well, such as the nodes in its failure
+// domain. It must know of a node before it is asked about it.
 type Spanning interface {
 	Check
 	Digest
-	// Turned visits the indexes of all nodes whose verdicts other nodes may have turned
-	// since it was last called: none, those of a failure domain, or all. It may visit
-	// an index twice, and one that is not in use. The nodes that were updated need not
-	// be among them.
+	// Turned visits the indexes of all nodes whose verdicts other nodes may have turned since the last call:
+	// none, the nodes of a failure domain, or all. It may visit an index twice, and one that is not in use. It
+	// need not visit the nodes that were updated.
 	Turned(visit func(index int32))
 	// Group is the same for nodes that have the same verdict, whatever becomes of other
 	// nodes. That of a node, which may be a supposed one, changes only when a pod comes to
@@ -82,12 +81,11 @@ type mindful interface {
 	minds(pod *cluster.Pod) bool
 }
 
-// Selective is a Check or a Comparison that can tell which objects of the cluster it
-// depends on. One that is not is prepared anew whenever an object of the kinds among
-// the plugin's aspects changes.
+// Selective is a Check or a Comparison that can tell which objects of the cluster it depends on. Any other is
+// prepared again whenever an object of the kinds among the plugin's aspects changes.
 type Selective interface {
-	// DependsOn says whether preparing it anew might make a difference after one object has
-	// changed: its kind goes with the aspect, and before and after hold its two states.
+	// DependsOn says whether preparing the check again might make a difference after one object has changed:
+	// its kind goes with the aspect, and before and after hold its two states.
 	DependsOn(kind cluster.Aspect, name types.NamespacedName, before, after *cluster.Objects) bool
 }
 
@@ -109,9 +107,9 @@ type Plugin struct {
 	Reasons []string
 	// Score is nil if it has none.
 	Score Score
-	// Reads is what the plugin reads of a pod that is asked about beside its namespace, labels
-	// and spec.containers, in a form that is equal for pods that it treats alike: pods that
-	// differ in it have different classes.
+	// Reads returns what the plugin reads of a pod that is asked about beside its namespace, labels and
+	// spec.containers, in a form that is equal for pods that the plugin treats alike. Pods with different forms
+	// have different classes.
 	Reads func(pod *cluster.Pod) string
 }
 

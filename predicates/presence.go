@@ -18,8 +18,8 @@ type presence struct {
 	// two puts.
 	found bool
 
-	was     *cluster.Domains // those that domains is of
-	now     *cluster.Domains // those that put moves to
+	was     *cluster.Domains // the domains of the field domains
+	now     *cluster.Domains // the domains that put moves to
 	nodes   bitset           // by node index
 	domains bitset           // by domain
 	present int              // domains in the set
@@ -45,7 +45,7 @@ func (all *presences) of(key string, snap *cluster.Snapshot) *presence {
 	return p
 }
 
-// at says that one of them is found in the node's domain.
+// at reports whether one of them is found in the node's domain.
 func (all presences) at(index int32) bool {
 	for _, p := range all {
 		if _, present := p.at(index); present {
@@ -107,7 +107,7 @@ func (p *presence) amongMembers(id int32) bool {
 	return false
 }
 
-// at is the domain of a node, -1 when it has none, and whether it is found there.
+// at returns the domain of a node, -1 when it has none, and whether it is found there.
 func (p *presence) at(index int32) (domain int32, present bool) {
 	domain = p.now.Of(index)
 	return domain, domain >= 0 && p.domains.has(domain)

@@ -11,9 +11,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// TestSomethingIsPresentWhereANodeOfTheDomainHasIt changes nodes and their domains at
-// random, supposes one to be otherwise, and compares what is present with a look at all
-// nodes. Who asks again about the nodes that changed, and where it is noted, knows all.
+// TestSomethingIsPresentWhereANodeOfTheDomainHasIt changes nodes and their domains at random, supposes one to
+// be otherwise, and compares what is present with a look at all nodes. A caller that asks again about the nodes
+// that changed, and where it is noted, knows all.
 func TestSomethingIsPresentWhereANodeOfTheDomainHasIt(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster()

@@ -36,9 +36,8 @@ type weighted struct {
 	weight int64
 }
 
-// NewProfile builds the plugins that a validated configuration turns on: those of this
-// package, and those that are given, each of which must have been made for the profile. Of the
-// ones that are given, those that are not turned on are left out.
+// NewProfile builds the plugins that a validated configuration turns on: plugins of this package and the given
+// ones, each made for this profile. Given plugins that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
 		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Offload: cfg.Offload, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
@@ -95,7 +94,7 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	return p, nil
 }
 
-// Plugin is the one of that name that the profile was made with. It says false when there
+// Plugin returns the plugin of that name that the profile was made with. It says false when there
 // is none, or it is not turned on.
 func (p *Profile) Plugin(name string) (Plugin, bool) {
 	at := slices.IndexFunc(p.plugins, func(plugin Plugin) bool { return plugin.Name == name })
@@ -119,13 +118,13 @@ func (p *Profile) adopt(plugin Plugin) registration {
 	return r
 }
 
-// has says that a plugin filters or scores.
+// has reports whether a plugin filters or scores.
 func (p *Profile) has(name string) bool {
 	return slices.ContainsFunc(p.predicates, func(predicate Predicate) bool { return predicate.Name() == name }) ||
 		slices.ContainsFunc(p.scores, func(score weighted) bool { return score.Name() == name })
 }
 
-// DependsOn says that one of the plugins reads an aspect.
+// DependsOn reports whether one of the plugins reads an aspect.
 func (p *Profile) DependsOn(aspect cluster.Aspect) bool {
 	for _, predicate := range p.predicates {
 		if predicate.Aspects()&aspect != 0 {

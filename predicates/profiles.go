@@ -48,7 +48,7 @@ func (p *Profiles) Of(schedulerName string) *VerdictStore {
 	return p.inForce.Load().stores[schedulerName]
 }
 
-// Named is Of. The error for a name that no profile has names those that there are.
+// Named is Of. The error for a name that no profile has lists the names of all profiles.
 func (p *Profiles) Named(schedulerName string) (*VerdictStore, error) {
 	if store := p.Of(schedulerName); store != nil {
 		return store, nil
@@ -60,7 +60,7 @@ func (p *Profiles) Named(schedulerName string) (*VerdictStore, error) {
 	return nil, fmt.Errorf("no profile for spec.schedulerName %q; the profiles are: %s", schedulerName, strings.Join(known, ", "))
 }
 
-// Stores are the stores of all profiles, by name.
+// Stores returns the stores of all profiles, by name.
 func (p *Profiles) Stores() []*VerdictStore {
 	stores := p.inForce.Load().stores
 	var all []*VerdictStore

@@ -16,7 +16,7 @@ type domain struct {
 	id int32
 }
 
-// manyDomains are so many that to visit all nodes costs less than to visit each.
+// manyDomains is the number of domains from which to visit all nodes costs less than to visit each domain.
 const manyDomains = 16
 
 // turnAll notes that verdicts may be other ones on all nodes.

@@ -108,8 +108,8 @@ func newInvalidationBench(t *testing.T) *invalidationBench {
 	return b
 }
 
-// ask asks for the class and returns whom that made the store ask. What it remembers must
-// be what is true.
+// ask asks for the class and returns the predicates and nodes that the store asked about for that. Its memory
+// must be true.
 func (b *invalidationBench) ask() asked {
 	b.Helper()
 	pod := cluster.NewPod(demandingPod("asked", ""))
@@ -219,7 +219,7 @@ func placedPod(name, node string, change ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-// cacheOn is a pod that those of the class must be near.
+// cacheOn is a pod that all pods of the class must be near.
 func cacheOn(node string) *corev1.Pod {
 	return placedPod("cache-"+node, node, wearing("app", "cache"))
 }

@@ -28,7 +28,7 @@ const (
 	requestedScalar
 )
 
-// of is how much of the resource is taken and offered on a node.
+// of returns how much of the resource is taken and offered on a node.
 func (s *share) of(n *cluster.Node) (taken, offered int64) {
 	switch s.resource {
 	case requestedCPU:

@@ -47,7 +47,7 @@ func TestNodeResourcesFitScore(t *testing.T) {
 		{name: "so does one on the node", args: least, scene: asked(pod(), pod()), want: 97},
 		// CPU: 99. Memory: (8-2)·100/8 = 75, though a hundred times 6E is no number of 64 bits. 174/2 = 87.
 		{
-			name: "amounts of which there is no hundredfold", args: least,
+			name: "amounts without a hundredfold", args: least,
 			scene: scene{
 				node: node(offering("cpu", "10", "memory", "8E", "pods", "110")), pod: pod(asking("cpu", "100m", "memory", "2E")),
 			},
@@ -95,7 +95,7 @@ func TestNodeResourcesFitScore(t *testing.T) {
 			scene: asked(pod(asking("cpu", "1", "memory", "0"))),
 			want:  10,
 		},
-		{name: "by a shape a node of which all rates 0 does", args: shaped(100, 0), scene: asked(pod(asking("cpu", "1"))), want: 0},
+		{name: "by a shape a node that rates 0 throughout does", args: shaped(100, 0), scene: asked(pod(asking("cpu", "1"))), want: 0},
 		// CPU: 10 %: 10. Memory: 15 %: 15. 25/2 = 12.5, rounded to 13.
 		{name: "a mean by a shape is rounded", args: shaped(0, 0, 100, 10), scene: asked(pod(asking("cpu", "1", "memory", "1536Mi"))), want: 13},
 		// GPU: (2+4)·100/8 = 75, weight 5. CPU: 10, weight 1. (375+10)/6 = 64.

@@ -25,16 +25,15 @@ type Rating struct {
 	Among Comparison
 }
 
-// Comparison rates a node among others: one that is good in poor company may be bad
-// in better. It keeps a digest of all nodes, whoever is compared. It may be
-// [Selective]. It belongs to one goroutine at a time.
+// Comparison rates a node among others: a node that is good in poor company may be bad in better. It keeps a
+// digest of all nodes, compared or not. It may be [Selective]. It belongs to one goroutine at a time.
 type Comparison interface {
 	Digest
 	// Rate sets ratings[i], 0 to MaxScore, to how well the node of index nodes[i] suits
 	// among them. Every index is one of the snapshot of the last Update. A node stands
 	// for sizes[i] nodes of its group, or for itself when sizes is nil.
 	Rate(nodes, sizes []int32, ratings []int64)
-	// Group is the same for nodes that are rated alike, whichever nodes they are compared
-	// with. That of a node changes only with the node itself.
+	// Group is the same for nodes that are rated alike among any nodes. The group of a node changes only with
+	// the node itself.
 	Group(index int32) uint64
 }

@@ -10,13 +10,13 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// servedPod is what services know a pod by.
+// servedPod has the fields by which services know a pod.
 type servedPod struct {
 	namespace string
 	labels    labels.Set
 }
 
-// services are the selectors of the services that the pod belongs to.
+// services returns the selectors of the services that the pod belongs to.
 func (p servedPod) services(objects *cluster.Objects) []labels.ValidatedSetSelector {
 	var selectors []labels.ValidatedSetSelector
 	for name, service := range objects.Services.All() {
@@ -27,13 +27,13 @@ func (p servedPod) services(objects *cluster.Objects) []labels.ValidatedSetSelec
 	return selectors
 }
 
-// servedBy says that the pod belongs to a service of its namespace, which may be nil. A
+// servedBy reports whether the pod belongs to a service of its namespace, which may be nil. A
 // service without a selector has no pods that are known here.
 func (p servedPod) servedBy(service *corev1.Service) bool {
 	return service != nil && service.Spec.Selector != nil && labels.ValidatedSetSelector(service.Spec.Selector).Matches(p.labels)
 }
 
-// otherServices says that the selectors are other ones since a service changed; see
+// otherServices reports whether the selectors are other ones since a service changed; see
 // [Selective].
 func (p servedPod) otherServices(service types.NamespacedName, before, after *cluster.Objects) bool {
 	if service.Namespace != p.namespace {

@@ -175,7 +175,7 @@ func (c *serviceAffinityCheck) oldestOn(node *cluster.Node) (oldest servicePod, 
 	return oldest, found
 }
 
-// alsoServe says that a pod of those labels is one of the services as well.
+// alsoServe reports whether a pod of those labels is one of the services as well.
 func (c *serviceAffinityCheck) alsoServe(pod labels.Set) bool {
 	return slices.ContainsFunc(c.selectors, func(s labels.ValidatedSetSelector) bool { return s.Matches(pod) })
 }

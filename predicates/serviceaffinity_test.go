@@ -54,7 +54,7 @@ func TestServiceAffinity(t *testing.T) {
 		{name: "the first pod of a service goes anywhere", args: region, scene: among()},
 		{name: "a pod of no service is not concerned", args: region, scene: of(among(elsewhere()), asked(db)), everywhere: true},
 		{name: "without labels no pod is", scene: among(elsewhere()), everywhere: true},
-		{name: "a pod goes where the labels are those of the first one's node", args: region, scene: among(pod(web))},
+		{name: "a pod goes where the labels equal the labels of the first one's node", args: region, scene: among(pod(web))},
 		{name: "it does not go elsewhere, and eviction does not help", args: region, scene: among(elsewhere()), reason: reason},
 		{
 			name:  "only the labels that are configured count",
@@ -63,7 +63,7 @@ func TestServiceAffinity(t *testing.T) {
 		},
 		{name: "all of them must be the same", scene: among(elsewhere()), args: regionAndRack, reason: reason},
 		{name: "pods of another service do not count", args: region, scene: among(pod(db, placedOn("other")))},
-		{name: "nor do those of another namespace", args: region, scene: among(pod(web, placedOn("other"), within("another")))},
+		{name: "nor do pods of another namespace", args: region, scene: among(pod(web, placedOn("other"), within("another")))},
 		{name: "a label that the first one's node lacks may be anything", args: region, scene: among(pod(web, placedOn("third")))},
 		{name: "an empty value is a value", args: region, reason: reason, scene: of(among(pod(web, placedOn("fourth"))), func(s *scene) {
 			s.others = append(s.others, node(called("fourth"), labelled("region", "")))
@@ -113,7 +113,7 @@ func TestServiceAffinity(t *testing.T) {
 		},
 		{name: "and goes before that of the first pod", args: region, scene: of(among(elsewhere()), asked(web, selecting("region", "south")))},
 		{
-			name:  "the other labels still are those of the first pod",
+			name:  "the other labels still come from the first pod",
 			args:  regionAndRack,
 			scene: of(among(elsewhere()), asked(web, selecting("region", "south"))),
 		},

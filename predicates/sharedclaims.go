@@ -8,8 +8,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// sharedClaims is a deviceCheck for a pod with claims that others may use, too, and that are not allocated: where one of
-// those is on its way to, the claim will be, and so must the pod.
+// sharedClaims is a deviceCheck for a pod with claims that others may use, too, and that are not allocated: the
+// claim will be where one of these pods is on its way to, and so must the pod.
 type sharedClaims struct {
 	*deviceCheck
 	users  sets.Set[int32] // indexes of the nodes that users are on their way to
@@ -17,7 +17,7 @@ type sharedClaims struct {
 	turned bool
 }
 
-// claimsNamedBy are the names of the claims that the spec of a pod names, which others may name, too.
+// claimsNamedBy returns the names of the claims that the spec of a pod names, which others may name, too.
 func claimsNamedBy(pod *cluster.Pod) sets.Set[string] {
 	names := sets.New[string]()
 	for i := range pod.Spec.ResourceClaims {
@@ -28,7 +28,7 @@ func claimsNamedBy(pod *cluster.Pod) sets.Set[string] {
 	return names
 }
 
-// sharedOf are the claims of a pod that its spec names, as far as they are not allocated.
+// sharedOf returns the claims of a pod that its spec names, as far as they are not allocated.
 func sharedOf(pod *cluster.Pod, open []*resourcev1.ResourceClaim) sets.Set[types.UID] {
 	names, shared := claimsNamedBy(pod), sets.New[types.UID]()
 	for _, claim := range open {

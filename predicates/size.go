@@ -2,9 +2,9 @@ package predicates
 
 import "reflect"
 
-// prepared is how many bytes the pod takes and what the plugins have made of it, but for the digests
-// that grow with the cluster; see size. Checks are closures, into which nobody can look: of what
-// varies they keep the node affinity, parsed.
+// prepared returns the bytes that the pod and the plugins' preparations for it take, except the digests that
+// grow with the cluster; see size. Checks are closures that nobody can look into: of their varying parts, they
+// keep the parsed node affinity.
 func (j *Judgement) prepared() int64 {
 	const perPlugin = 64 // a closure
 	plugins := int64(len(j.checks) + len(j.ratings))
@@ -15,8 +15,8 @@ func (j *Judgement) prepared() int64 {
 	return prepared + sizeOf(reflect.ValueOf(j.pod))
 }
 
-// sizeOf is how many bytes a value refers to, however deep. What is referred to twice counts twice,
-// and of a value that refers to itself there is no size.
+// sizeOf returns how many bytes a value refers to, at any depth. A part that is referred to twice counts twice,
+// and a value that refers to itself has no size.
 func sizeOf(v reflect.Value) int64 {
 	switch v.Kind() {
 	case reflect.String:

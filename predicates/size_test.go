@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// heap is what is in use on the heap, in bytes.
+// heap returns the bytes in use on the heap.
 func heap() int64 {
 	var stats runtime.MemStats
 	for range 3 { // unique forms go late
@@ -28,7 +28,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// What a store accounts for is what its classes take: the bound in bytes is one.
+// A store accounts for the bytes that its classes take: the bound in bytes is one.
 func TestAClassIsAccountedForAtWhatItTakes(t *testing.T) {
 	const classes = 300
 	zone := func(change func(*corev1.TopologySpreadConstraint)) func(*corev1.Pod) {

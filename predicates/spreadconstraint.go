@@ -68,13 +68,12 @@ func agreeing(selector labels.Selector, with labels.Set, keys []string) labels.S
 	return labels.SelectorFromSet(same).Add(requirements...)
 }
 
-// spreading is PodTopologySpread at one of its extension points: the filter is about
-// constraints that say DoNotSchedule, the score about those that say ScheduleAnyway. As
-// kube-scheduler does it with its feature gates at their defaults in v1.36:
-// nodeAffinityPolicy and nodeTaintsPolicy count (NodeInclusionPolicyInPodTopologySpread),
-// minDomains does (it has no gate any more), and matchLabelKeys narrow the selector here
-// (MatchLabelKeysInPodTopologySpread), though the API server has done so already when it
-// created the pod (MatchLabelKeysInPodTopologySpreadSelectorMerge).
+// spreading is PodTopologySpread at one of its extension points: the filter handles constraints that say
+// DoNotSchedule, the score constraints that say ScheduleAnyway. As kube-scheduler does it with its feature
+// gates at their defaults in v1.36: nodeAffinityPolicy and nodeTaintsPolicy count
+// (NodeInclusionPolicyInPodTopologySpread), minDomains does (it has no gate any more), and matchLabelKeys
+// narrow the selector here (MatchLabelKeysInPodTopologySpread), though the API server has done so already when
+// it created the pod (MatchLabelKeysInPodTopologySpreadSelectorMerge).
 type spreading struct {
 	action corev1.UnsatisfiableConstraintAction
 	// defaults are for pods without constraints. They lack the selector.
@@ -96,7 +95,7 @@ func newSpreading(args *config.PodTopologySpreadArgs, action corev1.Unsatisfiabl
 	return spreading{action: action, defaults: parsed, system: system}, err
 }
 
-// aspects are what both the constraints of pods and the default ones are about.
+// aspects returns the aspects that both the constraints of pods and the default ones read.
 func (s *spreading) aspects() cluster.Aspect {
 	aspects := cluster.AspectLabels | cluster.AspectTaints | cluster.AspectPods
 	if len(s.defaults) > 0 {
@@ -119,8 +118,8 @@ type spread struct {
 	tolerations []corev1.Toleration
 }
 
-// of is what concerns a pod, nil when nothing does whatever objects there are. It has no
-// constraints when those by default select nothing at present.
+// of returns the spread of a pod, nil when none would apply whatever objects there are. It has no constraints
+// when the default ones select nothing at present.
 func (s *spreading) of(pod *cluster.Pod, objects *cluster.Objects) (*spread, error) {
 	if len(pod.Spec.TopologySpreadConstraints) > cluster.MostTerms {
 		return nil, cluster.ErrTooManyTerms
@@ -152,8 +151,8 @@ func (s *spreading) of(pod *cluster.Pod, objects *cluster.Objects) (*spread, err
 	return prepared, nil
 }
 
-// counts says that the pods of a node, which has the topology keys that it needs, are
-// among those that are spread.
+// counts reports whether the pods of a node are among the pods that are spread. The node has the topology keys
+// that the constraint needs.
 func (s *spread) counts(node *cluster.Node, constraint *spreadConstraint) bool {
 	if constraint.honorsAffinity {
 		// Like the scheduler, a term that does not parse matches nothing.
@@ -187,7 +186,7 @@ func (s *spread) forget() {
 	}
 }
 
-// matching is how many pods on a node are spread, at most mostMatching. A selector of
+// matching returns how many pods on a node are spread, at most mostMatching. A selector of
 // everything counts as one of nothing.
 func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int16 {
 	if constraint.selector.Empty() {

@@ -19,22 +19,22 @@ import (
 // are puts after that, and settle.
 type spreadDomains struct {
 	key    string
-	was    *cluster.Domains // those that the numbers below are of
-	now    *cluster.Domains // those that put moves to
+	was    *cluster.Domains // the domains of the numbers below
+	now    *cluster.Domains // the domains that put moves to
 	shares []spreadShare    // by node index
 	pods   []int32          // by domain
-	nodes  []int32          // by domain: those that count
+	nodes  []int32          // by domain: nodes that count
 
 	there  int32 // domains
 	fewest int32 // pods in one of them; math.MaxInt32 when there is none
 	having int32 // domains that have the fewest
 }
 
-// spreadShare is what a node adds to its domain: 0 when it does not count, else one more
-// than the number of its pods that are spread.
+// spreadShare is the share of a node in its domain: 0 when the node does not count, else one more than the
+// number of its pods that are spread.
 type spreadShare int16
 
-// shareOf is the share of a node that counts, with up to mostMatching pods.
+// shareOf returns the share of a node that counts, with up to mostMatching pods.
 func shareOf(pods int16) spreadShare { return spreadShare(pods) + 1 }
 
 func (s spreadShare) nodes() int32 { return int32(min(s, 1)) }
@@ -118,8 +118,8 @@ func (d *spreadDomains) settle() {
 	}
 }
 
-// minimum is what the skew of a domain is measured against: the fewest pods of one, or 0
-// while there are not as many domains as there are to be.
+// minimum returns the number that the skew of a domain is measured against: the fewest pods of a domain, or 0 while
+// there are fewer domains than minDomains.
 func (d *spreadDomains) minimum(minDomains int32) int32 {
 	if d.there < minDomains {
 		return 0

@@ -51,10 +51,10 @@ func NewVerdictStore(p *Profile, c *cluster.Cluster, maxBytes int64, m *StoreMet
 	}
 }
 
-// Snapshot is the present state of the cluster that the verdicts are about.
+// Snapshot returns the present state of the cluster that the verdicts are about.
 func (s *VerdictStore) Snapshot() *cluster.Snapshot { return s.cluster.Snapshot() }
 
-// Nominated are the pods whose room is promised to them, see [cluster.Cluster.Nominated].
+// Nominated returns the pods whose room is promised to them, see [cluster.Cluster.Nominated].
 func (s *VerdictStore) Nominated() []*cluster.Pod { return s.cluster.Nominated() }
 
 func (s *VerdictStore) scratch() *scratch {
@@ -75,10 +75,9 @@ func (s *VerdictStore) use(class Class) *entry {
 	return e
 }
 
-// account takes note of the size of an entry and drops the least recently used ones
-// while all are too large together, and those that the journal does not reach back to:
-// they would have to be judged anew, and keep old objects of the cluster alive. The one
-// at hand stays.
+// account notes the size of an entry. It drops the least recently used entries while all are too large
+// together. It also drops entries that the journal does not reach back to: they would have to be judged from
+// scratch, and keep old objects of the cluster alive. The entry at hand stays.
 func (s *VerdictStore) account(e *entry, snap *cluster.Snapshot) {
 	size := e.size()
 	s.mu.Lock()
@@ -117,8 +116,8 @@ func (s *VerdictStore) Retire() {
 	s.metrics.forget(s.Profile.Name)
 }
 
-// Pass returns once each lock of the store was free, one after the other, and does nothing else: for who
-// watches over them.
+// Pass returns once each lock of the store was free, one after the other, and does nothing else. A canary calls
+// it.
 func (s *VerdictStore) Pass() {
 	free := func(l sync.Locker) {
 		l.Lock()
@@ -130,7 +129,7 @@ func (s *VerdictStore) Pass() {
 	}
 }
 
-// all are the entries that there are.
+// all returns the present entries.
 func (s *VerdictStore) all() []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -179,7 +179,7 @@ func (b *storeBench) askAll(object *corev1.Pod) {
 	}
 }
 
-// thorough judges a pod with all digests told of all nodes, those that may begin with few included.
+// thorough judges a pod after telling all digests of all nodes, even the digests that may begin with few.
 func thorough(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot) *Judgement {
 	j := p.Judge(pod, snap)
 	for _, check := range j.checks {
@@ -292,7 +292,7 @@ func TestOnlyNodesThatAreAskedAboutAreJudged(t *testing.T) {
 		}
 		b.metrics.evaluated.Reset()
 		if class := b.store.Classes()[0]; evaluated != step.want || class.Judged != step.judged || class.Fitting != step.judged {
-			t.Errorf("%s: %v verdicts, judged on %d nodes of which %d fit; want %v and %d", step.name, evaluated, class.Judged, class.Fitting,
+			t.Errorf("%s: %v verdicts, judged on %d nodes, %d fit; want %v and %d", step.name, evaluated, class.Judged, class.Fitting,
 				step.want, step.judged)
 		}
 	}
@@ -508,7 +508,7 @@ func TestAPanicOfAPredicateFailsItsCallAndNoLaterOne(t *testing.T) {
 	}
 	view.Close()
 	if class := b.store.Classes()[0]; class.Misses != 3 {
-		t.Errorf("of 3 calls, of which 2 panicked, %d found nothing: what a plugin left half done is used", class.Misses)
+		t.Errorf("of 3 calls, 2 of them panicking, %d found nothing: what a plugin left half done is used", class.Misses)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // among them rates MaxScore and the others in proportion, or the other way round
 // (DefaultNormalizeScore in pkg/scheduler/framework/plugins/helper).
 type tally struct {
-	// of is not negative. What is more than fits into 31 bits counts as that.
+	// of is not negative. An amount above 31 bits counts as the largest one.
 	of       func(node *cluster.Node) int64
 	reversed bool
 	// few are the nodes whose number may not be 0; nil when these may be all.
@@ -93,7 +93,7 @@ func (t *tally) Group(index int32) uint64 {
 // size is in bytes.
 func (t *tally) size() int64 { return int64(cap(t.numbers)) * int64(unsafe.Sizeof(int32(0))) }
 
-// atLeast is a slice by node index, grown with zeroes to that length.
+// atLeast returns a slice by node index, grown with zeroes to that length.
 func atLeast[T any](byIndex []T, length int) []T {
 	if len(byIndex) >= length {
 		return byIndex

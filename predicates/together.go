@@ -34,13 +34,14 @@ const (
 	partOfNodes = 64
 )
 
-// helpers are goroutines that may work at a time beside those who call, one for each core but one. There may be none.
+// helpers are goroutines that may work at a time beside the callers, one for each core but one. There may be
+// none.
 type helpers chan struct{}
 
 func newHelpers() helpers { return make(helpers, runtime.GOMAXPROCS(0)-1) }
 
-// share does all parts of some work, in any order: the caller and as many helpers as are free. It panics as a part does,
-// when nobody works any more.
+// share does all parts of some work, in any order: the caller works with all helpers that are free. If a part
+// panics, share panics likewise, once nobody works any more.
 func (h helpers) share(parts int, do func(part int)) {
 	var next atomic.Int64
 	var failure atomic.Pointer[any]
@@ -90,7 +91,7 @@ func (h helpers) over(nodes []*cluster.Node, visit func(*cluster.Node)) {
 	})
 }
 
-// asked are the checks of a judgement by how they may be asked.
+// asked returns the checks of a judgement by how they may be asked.
 func (j *Judgement) asked() (together, alone []int) {
 	for i, check := range j.checks {
 		switch _, concurrent := check.(Concurrent); {
@@ -151,7 +152,7 @@ func (e *entry) judgeAll(nodes []*cluster.Node, h helpers) {
 	done = true
 }
 
-// firsts are the first verdicts on nodes, by index; unjudged for others.
+// firsts returns the first verdicts on nodes, by index; unjudged for others.
 func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict {
 	firsts, by := make([]Verdict, end), make([]uint8, end) // the check that the verdict is of
 	for i := range firsts {
@@ -180,8 +181,8 @@ func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict 
 	return firsts
 }
 
-// JudgeAll judges the nodes of some indexes, by several goroutines where cores are free: who asks about each of them
-// then need not wait. A negative index is of none.
+// JudgeAll judges the nodes of some indexes, by several goroutines where cores are free, so that later
+// questions about each of them need not wait. A negative index stands for no node.
 func (v *View) JudgeAll(indexes []int32) {
 	if v.trial != nil || cap(v.store.helpers) == 0 || v.unjudgedOf(indexes) < leastTogether {
 		return
@@ -209,7 +210,7 @@ func (v *View) JudgeAll(indexes []int32) {
 	clear(v.scratch.nodes) // nobody must keep them
 }
 
-// unjudgedOf is how many of the indexes there is no verdict on yet.
+// unjudgedOf returns how many of the indexes there is no verdict on yet.
 func (v *View) unjudgedOf(indexes []int32) int {
 	if v.entry == nil {
 		return len(indexes)

@@ -10,11 +10,10 @@ import (
 	"muster.dev/muster/cluster/lock"
 )
 
-// Trial is what a profile says of the pods of one class while nodes are supposed to be
-// in other states: what would be if pods came or went. It starts from what is
-// remembered of the class, and holds it: who else asks about the class waits until
-// Close, which takes every supposition back. It belongs to one goroutine, and one at a time
-// may hold several trials of a store: see [VerdictStore.BeginTrials].
+// Trial tells a profile's verdicts on the pods of one class while nodes are supposed to be in other states:
+// what would be if pods came or went. It starts from the memory of the class, and holds the class: others who
+// ask about the class wait until Close, which takes every supposition back. It belongs to one goroutine. One
+// goroutine at a time may hold several trials of a store: see [VerdictStore.BeginTrials].
 //
 // A supposed pod costs as much whatever the number of nodes: [Spanning] checks are not
 // asked again about the nodes of a failure domain, but about a node when it is looked at.
@@ -45,13 +44,13 @@ type digest struct {
 type supposition struct {
 	node *cluster.Node
 	told uint64 // the digests that know of it, by bit
-	// What is remembered of the node.
+	// The memory of the node.
 	against uint32
 	first   Verdict
 	total   int32
 }
 
-// supposable is what may differ in a supposed state of a node: the pods on it.
+// supposable are the aspects that may differ in a supposed state of a node: the pods on it.
 const supposable = cluster.AspectRequested | cluster.AspectPorts | cluster.AspectPods
 
 // BeginTrials waits until nobody else has several trials of the store: two who do could wait
@@ -78,7 +77,7 @@ func (v *View) try() *Trial {
 		}
 	}()
 	t.entry.complete(t.snap, t.store.helpers)
-	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance begins to count anew
+	t.store.metrics.report(t.store.Profile, t.entry.evaluated) // an advance resets the counts
 	t.prepare()
 	ready = true
 	return t
@@ -93,13 +92,13 @@ func (s *VerdictStore) TryAlone(pod *cluster.Pod, snap *cluster.Snapshot) *Trial
 	return t
 }
 
-// ClassOf is the equivalence class of a pod, none for one that is judged for itself.
+// ClassOf returns the equivalence class of a pod, none for one that is judged for itself.
 func (s *VerdictStore) ClassOf(pod *cluster.Pod) Class { return s.classes.of(pod) }
 
-// Clock is where the store has its time from.
+// Clock returns where the store has its time from.
 func (s *VerdictStore) Clock() clock.PassiveClock { return s.clock }
 
-// Snapshot is the one that the trial is about.
+// Snapshot returns the snapshot that the trial is about.
 func (t *Trial) Snapshot() *cluster.Snapshot { return t.snap }
 
 // Advance moves a trial without suppositions to a snapshot that is not older than its
@@ -111,7 +110,7 @@ func (t *Trial) Advance(pod *cluster.Pod, snap *cluster.Snapshot) {
 	t.prepare()
 }
 
-// prepare sorts the plugins by what there is to do with them.
+// prepare sorts the plugins by the work to do with them.
 func (t *Trial) prepare() {
 	j := t.entry.judgement
 	t.spanning, t.alone, t.digests, t.regroupings = 0, nil, nil, nil
@@ -140,7 +139,7 @@ func (t *Trial) add(d Digest, bit uint64) {
 	}
 }
 
-// Node is the supposed state of a node, or its own; nil when there is none.
+// Node returns the supposed state of a node, or its own; nil when there is none.
 func (t *Trial) Node(index int32) *cluster.Node {
 	if index >= 0 && int(index) < len(t.at) && t.at[index] > 0 {
 		return t.suppositions[t.at[index]-1].node
@@ -187,7 +186,7 @@ func (t *Trial) about(index int32) *supposition {
 	return &t.suppositions[t.at[index]-1]
 }
 
-// evaluate asks those who look at the node alone.
+// evaluate asks the checks that look at the node alone.
 func (t *Trial) evaluate(node *cluster.Node) {
 	e := t.entry
 	for _, i := range t.alone {
@@ -197,7 +196,7 @@ func (t *Trial) evaluate(node *cluster.Node) {
 	e.totals[node.Index] = e.judgement.alone(node)
 }
 
-// minding are the digests that mind a pod, by bit.
+// minding returns the digests that mind a pod, by bit.
 func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 	if minded, known := t.minded[class]; known {
 		return minded
@@ -212,10 +211,10 @@ func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 	return minded
 }
 
-// Stands says that no check is against a node which looks at that node alone.
+// Stands reports whether no check is against a node which looks at that node alone.
 func (t *Trial) Stands(index int32) bool { return t.entry.against[index]&^t.spanning == 0 }
 
-// Verdict is the first verdict against the node of that index, or Fits.
+// Verdict returns the first verdict against the node of that index, or Fits.
 func (t *Trial) Verdict(index int32) Verdict {
 	node, asked := t.Node(index), t.entry.against[index]|t.spanning
 	for asked != 0 {
@@ -228,12 +227,12 @@ func (t *Trial) Verdict(index int32) Verdict {
 	return Fits
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (t *Trial) Reason(verdict Verdict) string {
 	return t.entry.judgement.Reason(verdict)
 }
 
-// Alone is the weighted sum of those scores of a node that do not hang on the company.
+// Alone returns the weighted sum of the node's scores that do not depend on other nodes.
 func (t *Trial) Alone(index int32) int32 { return t.entry.totals[index] }
 
 // Compare adds to totals[i] the weighted sum of what the comparisons say of the node

@@ -6,9 +6,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Verdict is what a predicate says of a pod on a node: Fits, or a code for the
-// reason against it. The highest bit says that evicting pods from the node would
-// not help.
+// Verdict is the verdict of a predicate on a pod on a node: Fits, or a code for the reason against it. The
+// highest bit says that evicting pods from the node would not help.
 type Verdict uint16
 
 // Verdicts.
@@ -69,7 +68,8 @@ const (
 	// pluginReason + i is for reason i of the plugins of other packages; see Plugin.
 	pluginReason Verdict = 1 << 7
 
-	// insufficientScalar + i is for scalar resource i of those that the pod asks for.
+	// insufficientScalar + i stands for the scalar resource with index i among the resources that the pod asks
+	// for.
 	insufficientScalar Verdict = 1 << 8
 
 	// hopeless marks a verdict that holds whatever is evicted.
@@ -86,13 +86,13 @@ const (
 	LeftNode = leftNode | hopeless
 )
 
-// Resolvable says that evicting pods from the node could turn the verdict.
+// Resolvable reports whether evicting pods from the node could turn the verdict.
 func (v Verdict) Resolvable() bool { return v != Fits && v&hopeless == 0 }
 
-// Hopeless is the verdict as one that holds whatever is evicted.
+// Hopeless returns the verdict as one that holds whatever is evicted.
 func (v Verdict) Hopeless() Verdict { return v | hopeless }
 
-// Reason is the constant text of a verdict of the profile about a pod, the same as
+// Reason returns the constant text of a verdict of the profile about a pod, the same as
 // kube-scheduler's. It is "" for Fits.
 func (p *Profile) Reason(v Verdict, about *cluster.Pod) string {
 	switch code := v &^ hopeless; {

@@ -6,8 +6,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// View is what a profile says about a pod on the nodes of one snapshot. It must be
-// closed, and used by one goroutine.
+// View tells a profile's verdicts on a pod on the nodes of one snapshot. It must be closed, and used by one
+// goroutine.
 type View struct {
 	Snapshot *cluster.Snapshot
 
@@ -32,7 +32,7 @@ func (s *VerdictStore) View(pod *cluster.Pod) View {
 	return view
 }
 
-// ViewAlone is View for a pod of which nothing is to be remembered, whatever its class.
+// ViewAlone is View for a pod that is not to be remembered, whatever its class.
 func (s *VerdictStore) ViewAlone(pod *cluster.Pod) View {
 	snap := s.cluster.Snapshot()
 	return View{Snapshot: snap, store: s, judgement: s.Profile.judge(pod, snap, s.helpers), scratch: s.scratch()}
@@ -65,8 +65,8 @@ func (s *VerdictStore) ViewWithout(pod *cluster.Pod, on string) View {
 	return view
 }
 
-// Refresh has the class of a pod, which must have one, judged on all nodes of the present
-// snapshot, so that who asks next hardly waits.
+// Refresh has the class of a pod, which must have one, judged on all nodes of the present snapshot, so that the
+// next call hardly waits.
 func (s *VerdictStore) Refresh(pod *cluster.Pod) {
 	view, _ := s.look(s.classes.of(pod), pod)
 	defer view.Close()
@@ -79,7 +79,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	e.mu.Lock()
 	ready := false
 	defer func() {
-		if !ready { // a plugin panicked: the call fails, and the class is judged anew
+		if !ready { // a plugin panicked: the call fails, and the class is judged from scratch
 			e.judgement, e.evaluated = nil, nil
 			e.mu.Unlock()
 		}
@@ -100,7 +100,7 @@ func (s *VerdictStore) look(class Class, pod *cluster.Pod) (view View, result st
 	return view, result
 }
 
-// Verdict is the first verdict against the node of that index in the view's
+// Verdict returns the first verdict against the node of that index in the view's
 // snapshot, in the order of the profile, or Fits. It is UnknownNode for a negative
 // index.
 func (v *View) Verdict(index int32) Verdict {
@@ -117,7 +117,7 @@ func (v *View) Verdict(index int32) Verdict {
 	return v.judgement.Verdict(v.judgement.node(index))
 }
 
-// Node is the node of an index as it is judged.
+// Node returns the node of an index as it is judged.
 func (v *View) Node(index int32) *cluster.Node {
 	switch {
 	case v.trial != nil:
@@ -128,12 +128,12 @@ func (v *View) Node(index int32) *cluster.Node {
 	return v.Snapshot.Node(index)
 }
 
-// Basis is what the verdict on the node of that index rests on: where it fits, the pod may be assumed there.
+// Basis returns the basis of the verdict on the node of that index: where the pod fits, it may be assumed there.
 func (v *View) Basis(index int32) cluster.Basis {
 	return v.judgement.Basis(v.Snapshot.Node(index), v.Snapshot.Generation)
 }
 
-// Reason is the text of a verdict; see [Profile.Reason].
+// Reason returns the text of a verdict; see [Profile.Reason].
 func (v *View) Reason(verdict Verdict) string {
 	return v.judgement.Reason(verdict)
 }

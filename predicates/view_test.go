@@ -77,7 +77,7 @@ func TestAPodIsJudgedAsIfItDidNotCountWhereItDoes(t *testing.T) {
 	}
 }
 
-// saidOfNodes is what a view says, by node index.
+// saidOfNodes holds the answers of a view, by node index.
 type saidOfNodes struct {
 	Verdicts []Verdict
 	Totals   []int64

@@ -64,7 +64,7 @@ func (c *volumeBindingCheck) DependsOn(_ cluster.Aspect, _ types.NamespacedName,
 	return !equality.Semantic.DeepEqual(c.required, affinityOfVolumes(c.pod, after))
 }
 
-// affinityOfVolumes is the required node affinity of the volumes that the claims of a pod are bound to.
+// affinityOfVolumes returns the required node affinity of the volumes that the claims of a pod are bound to.
 func affinityOfVolumes(pod *cluster.Pod, objects *cluster.Objects) []*corev1.NodeSelector {
 	var required []*corev1.NodeSelector
 	for i := range pod.Spec.Volumes {

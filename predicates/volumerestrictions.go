@@ -39,7 +39,7 @@ type volumeRestrictionsCheck struct {
 
 	pod     *cluster.Pod
 	disks   []disk
-	claims  []string // names of those that are for one pod
+	claims  []string // names of the claims that are for one pod
 	nowhere Verdict  // on all nodes, unless it is Fits
 
 	// uses is how often pods use the claims, by index of those nodes where they do, and
@@ -136,7 +136,7 @@ func (c *volumeRestrictionsCheck) put(index int32, node *cluster.Node) {
 	c.uses[index] = uses
 }
 
-// usesBy is how many volumes of a pod are one of the claims.
+// usesBy returns how many volumes of a pod are one of the claims.
 func (c *volumeRestrictionsCheck) usesBy(pod *cluster.Pod) int {
 	uses := 0
 	if pod.Namespace == c.pod.Namespace {
@@ -165,7 +165,7 @@ func (c *volumeRestrictionsCheck) size() int64 {
 	)*int64(unsafe.Sizeof("")) + int64(len(c.uses))*int64(unsafe.Sizeof(int32(0))+unsafe.Sizeof(0))
 }
 
-// exclusiveClaims are the names of a pod's claims that only one pod may use at a time, or
+// exclusiveClaims returns the names of a pod's claims that only one pod may use at a time, or
 // the verdict on the pod everywhere.
 func exclusiveClaims(pod *cluster.Pod, objects *cluster.Objects) ([]string, Verdict) {
 	var exclusive []string

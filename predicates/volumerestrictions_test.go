@@ -112,7 +112,7 @@ func TestVolumeRestrictions(t *testing.T) {
 			pod:     pod(claiming("data"), mounting(ebs("a"))),
 		}, reason: taken, resolvable: true},
 		{
-			name:   "a missing claim keeps the pod off everywhere, whoever is evicted",
+			name:   "a missing claim keeps the pod off everywhere, whichever pods are evicted",
 			scene:  scene{pod: pod(claiming("data"))},
 			reason: "persistentvolumeclaim not found",
 		},

@@ -284,8 +284,8 @@ func TestOnlyVolumesThatMatterAreJudgedAnew(t *testing.T) {
 	}
 }
 
-// A volume that nothing attaches went while no pod used its claim, so that nobody was
-// judged anew. The pod that comes with the claim has one that will be made by its class.
+// A volume that nothing attaches went while no pod used its claim, so that no pod was judged again. The pod
+// that comes with the claim has a volume that the claim's class will make.
 func TestAPodThatComesIsCountedByTheObjectsOfItsTime(t *testing.T) {
 	b := newVolumeBench(t, config.NodeVolumeLimits)
 	verdict := func() Verdict {

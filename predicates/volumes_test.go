@@ -115,8 +115,7 @@ func storageClass(name, provisioner string, mode storagev1.VolumeBindingMode) *s
 	return class
 }
 
-// csiNode has one driver that attaches so many volumes, or any number when limit is
-// negative.
+// csiNode has one driver that attaches up to limit volumes, or any number when limit is negative.
 func csiNode(name, driver string, limit int32) *storagev1.CSINode {
 	d := storagev1.CSINodeDriver{Name: driver}
 	if limit >= 0 {

@@ -49,7 +49,7 @@ type zoneRequirement struct {
 	values         []string
 }
 
-// zoneLabels are the labels that tie a volume to nodes, and the names that they have today.
+// zoneLabels returns the labels that tie a volume to nodes, and the names that they have today.
 func zoneLabels() [4][2]string {
 	return [4][2]string{
 		{corev1.LabelFailureDomainBetaZone, corev1.LabelTopologyZone},
@@ -97,7 +97,7 @@ func (r zoneRequirement) equal(other zoneRequirement) bool {
 	return r.key == other.key && slices.Equal(r.values, other.values)
 }
 
-// zonesOfVolumes are the zone labels of the volumes of a pod, or the verdict on it
+// zonesOfVolumes returns the zone labels of the volumes of a pod, or the verdict on it
 // everywhere.
 func zonesOfVolumes(pod *cluster.Pod, objects *cluster.Objects) ([]zoneRequirement, Verdict) {
 	var zones []zoneRequirement
@@ -125,7 +125,7 @@ func zonesOfVolumes(pod *cluster.Pod, objects *cluster.Objects) ([]zoneRequireme
 	return zones, Fits
 }
 
-// unbound is what keeps a pod from running anywhere when its claim has no volume.
+// unbound returns the reason why a pod with an unbound claim cannot run anywhere.
 func unbound(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) Verdict {
 	name := storagehelpers.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
@@ -143,7 +143,7 @@ func unbound(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) Verd
 	return Fits
 }
 
-// zonesOf are the zone labels of a volume. One may list several zones, as in "a__b"; a
+// zonesOf returns the zone labels of a volume. One may list several zones, as in "a__b"; a
 // list with a gap in it says nothing (LabelZonesToSet in
 // k8s.io/cloud-provider/volume/helpers).
 func zonesOf(volume *corev1.PersistentVolume) []zoneRequirement {

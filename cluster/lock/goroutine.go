@@ -17,7 +17,7 @@ var numbered = find() //nolint:gochecknoglobals // it belongs to the Go that the
 // mostLooked is how far find looks, in bytes: less than the runtime keeps of a goroutine.
 const mostLooked = 256
 
-// goroutine is the number of the calling goroutine. Its stack begins with it, but the runtime writes down the whole
+// goroutine returns the number of the calling goroutine. Its stack begins with it, but the runtime writes down the whole
 // stack to tell, which takes longer than most tests that take locks do without.
 func goroutine() uint64 {
 	if numbered < 0 {
@@ -50,7 +50,7 @@ func find() int {
 	return places[0]
 }
 
-// told is the number with which the stack of the calling goroutine begins.
+// told returns the number with which the stack of the calling goroutine begins.
 func told() uint64 {
 	var stack [64]byte
 	fields := bytes.Fields(stack[:runtime.Stack(stack[:], false)])

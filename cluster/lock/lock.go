@@ -1,5 +1,5 @@
-// Package lock has the mutexes of what decides on one view of the cluster, and the order in which they are
-// taken: who holds one may take those of a later rank only. So nothing waits in a circle.
+// Package lock has the mutexes of the parts that decide on one view of the cluster, and the order in which they
+// are taken: a holder of one may take only mutexes of a later rank. So nothing waits in a circle.
 //
 // A build with the tag lockorder checks the order, as make test does: a lock that is taken out of it
 // panics and names both. Else a Mutex is a [sync.Mutex], and costs as much.
@@ -30,7 +30,7 @@ const (
 	Inbox
 )
 
-// String is what the order is called in docs/design.md.
+// String returns the name that docs/design.md gives to the order.
 func (r Rank) String() string {
 	names := [...]string{"", "gangs", "binding", "plan", "class", "store", "nominations", "reservations", "view", "inbox"}
 	if r < 1 || int(r) >= len(names) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// panics is what a function panics with, "" when it does not.
+// panics returns the value that a function panics with, "" when it does not.
 func panics(f func()) (with string) {
 	defer func() {
 		if p := recover(); p != nil {

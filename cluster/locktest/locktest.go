@@ -1,4 +1,4 @@
-// Package locktest helps tests of functions that wait for a lock, such as those that a canary calls.
+// Package locktest helps tests of functions that wait for a lock, such as the functions that a canary calls.
 package locktest
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// WaitsFor says that a function returns, and not before a lock is free.
+// WaitsFor reports whether a function returns, and not before a lock is free.
 func WaitsFor(lock sync.Locker, pass func()) bool {
 	lock.Lock()
 	done := make(chan struct{})

@@ -14,13 +14,14 @@ import (
 // A gang of a profile with nodeSelection: Ahead starts without any call of the scheduler's, by what the API has:
 // its members are gated until all of them have places, and their room is kept.
 //
-// A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods of
-// the same and of lower priority, unless it can be shown that nobody is in their way. A member whose nomination the
-// watch shows is reserved. Once all that have a place are, and the scheduler has had its time to act on what it saw
-// before ([Limits.Margin], if any other pod waited by then), the places are proven once more: nothing that was bound
-// meanwhile may be in them. Then the start is recorded, they are proven again, and all gates are lifted together. Who
-// loses a place before that has lost nothing else: the gate is still on. Afterwards a member is due until it is bound.
-// One that the scheduler refuses is planned anew.
+// A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods
+// of the same and of lower priority, unless it can be shown that nobody is in their way. A member whose
+// nomination the watch shows is reserved. Once all members with a place are reserved, and the scheduler has had
+// its time to act on what it saw before ([Limits.Margin], if any other pod waited by then), the places are
+// proven once more: nothing that was bound meanwhile may be in them. Then the start is recorded, they are
+// proven again, and all gates are lifted together. A member that loses its place before that has lost nothing
+// else: the gate is still on. Afterwards a member is due until it is bound. A member that the scheduler refuses
+// is planned again.
 
 // leading has gangs start without calls, during the application of an event.
 type leading struct{ *turn }
@@ -36,13 +37,13 @@ func (t leading) reserve(p *member, contested bool) {
 		t.keepsRoom(p, record.RoomUncontested)
 	case nominated == "" && p.gated() && t.limits.Pin:
 		t.keepsRoom(p, record.RoomPinned)
-	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been started anew since
+	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been restarted since
 		t.tellAnew(p)
 		return
 	case nominated == p.place:
 		t.keepsRoom(p, record.RoomNominated)
 	case nominated != "" && p.pod.NominatedBy() != cluster.FieldManager:
-		return // it goes where somebody else has nominated it, or is planned anew when the time is up
+		return // it goes where somebody else has nominated it, or is planned again when the time is up
 	default:
 		t.nominate(p)
 	}
@@ -71,8 +72,8 @@ func (t leading) nominate(p *member) {
 // inheritance is how long the room of nominations is kept that a former process made. By then there is a plan, or none.
 const inheritance = 5 * time.Second
 
-// disown has nominations taken back for which there is no plan: those of a former process, and those that could not be
-// taken back before.
+// disown has nominations without a plan taken back: nominations by a former process, and nominations that could
+// not be taken back before.
 func (t leading) disown(g *group) {
 	for _, p := range g.in(pending) {
 		switch {
@@ -97,11 +98,12 @@ func anyInherited(parts []part) bool {
 	})
 }
 
-// stale is how long it is taken for shown that nobody contests a place. Who is not let go by then has it reserved.
+// stale is how long a place counts as shown to be uncontested. A member that is not let go by then has it
+// reserved.
 const stale = 2 * time.Second
 
-// remind tells the scheduler again of places of which the watch does not show that it was told, and of those of which
-// it was told so long ago that it may have been started anew since.
+// remind tells the scheduler again of places if the watch does not show that it was told, or if it was told
+// long ago and may have been restarted since.
 func (t leading) remind(g *group) {
 	for _, p := range g.in(placed, reserved) {
 		switch {
@@ -161,14 +163,15 @@ func (t leading) shown(p *member, before *cluster.Pod) {
 // isLeft gives up the place of a member that was let go and that the scheduler has not bound there.
 func (t leading) isLeft(p *member, why error) {
 	t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf(
-		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned anew", p.pod.Name, p.place))
+		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned again", p.pod.Name, p.place))
 	p.behind = true
 	t.giveUp(p, why)
 }
 
-// mayGo says of which gated members of a group the gates have no reason any more: of those that were let go and have
-// their room still, and of those for which there was no place. The scheduler may evict others for these, and
-// autoscalers see them. Both go only while the group counts as started: it may have been created anew meanwhile.
+// mayGo selects the gated members of a group whose gates have no reason any more: members that were let go and
+// have their room still, and members that found no place. For the latter the scheduler may evict others, and
+// autoscalers see them. Both go only while the group counts as started: it may have been created again
+// meanwhile.
 func (t leading) mayGo(g *group) func(*member) bool {
 	parts, not := t.bundle(g)
 	if not != nil || !startedAll(parts) {
@@ -212,11 +215,12 @@ func (t leading) prove(a *Attempt) {
 	t.has(find)
 }
 
-// waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is being
-// recorded, or the scheduler may not have seen all reservations: it may have taken up other pods before, and have chosen
-// their places, until the watch shows what became of them. Pods that were refused before may be tried again at any time:
-// the margin is for them. It is left out if none of the pods that had come still waits, for whichever scheduler: a watch
-// shows reservations before the pods that come later. (One that begins anew lists them in any order.)
+// waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is
+// being recorded, or the scheduler may not have seen all reservations. It may have taken up other pods before,
+// and have chosen their places, until the watch shows the fate of these pods. Pods that were refused before may
+// be tried again at any time: the margin is for them. It is left out if none of the pods that had come still
+// waits, for any scheduler: a watch shows reservations before the pods that come later. (A watch that starts
+// over lists them in any order.)
 func (t leading) waits(parts []part) bool {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
@@ -240,7 +244,7 @@ func (t leading) waits(parts []part) bool {
 // 50 calls a second. Afterwards nobody may be there to try the pod, or something holds it back that nobody sees.
 const undecided = 30 * time.Second
 
-// Those whose places are lost are planned anew, with their gates on. If there are none, all go.
+// Members whose places are lost are planned again, with their gates on. If no place is lost, all go.
 func (e PlacesProven) apply(t *turn) {
 	parts := e.Attempt.parts
 	for _, uid := range e.Lost {
@@ -249,7 +253,7 @@ func (e PlacesProven) apply(t *turn) {
 		}
 	}
 	if len(e.Lost) > 0 {
-		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned anew")
+		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned again")
 		t.has(Proceed{e.Attempt})
 		return
 	}

@@ -11,14 +11,15 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// What a scheduler that nobody registered muster with does to pods with gates and nominations: it keeps the room of
-// gated pods that are nominated, from pods that it takes up a second later. What it has taken up before may still be
-// bound there. When another one leads, it knows of no nomination of a gated pod that has not changed since.
+// A scheduler that nobody registered muster with treats pods with gates and nominations so: it keeps the room
+// of gated pods that are nominated, from pods that it takes up a second later. Pods that it has taken up before
+// may still be bound there. When another scheduler leads, it knows of no nomination of a gated pod that has not
+// changed since.
 
 // modelMargin is how long the scheduler acts on what it saw before.
 const modelMargin = time.Second
 
-// aheadPod is what a gang that starts without calls adds to a pod.
+// aheadPod extends a pod for a gang that starts without calls.
 type aheadPod struct {
 	nominating, waking bool  // a write is on its way
 	nominated          int8  // the node, one more; 0 for none
@@ -27,7 +28,7 @@ type aheadPod struct {
 	refused            bool  // its condition says so
 }
 
-// nomination is what the pod's status says.
+// nomination returns the node in the pod's status.
 func (p *aheadPod) nomination() string { return nodeName(p.nominated - 1) }
 
 // dress puts on a pod what it is told.
@@ -53,7 +54,7 @@ func (c *code) aheadPod(p *aheadPod) {
 	}
 }
 
-// aheadSteps are what a scheduler may do that does not know of muster.
+// aheadSteps are the possible steps of a scheduler that does not know of muster.
 func (w *world) aheadSteps(add func(may bool, k kind, of int)) {
 	if !w.ahead {
 		return
@@ -137,7 +138,7 @@ func (w *world) takeAhead(k kind, i int) {
 	}
 }
 
-// written is what Nominating or Waking have written.
+// written applies a write by Nominating or Waking.
 func (w *world) written(e Write, wake bool) {
 	i := w.index(e.Pod.UID)
 	if i < 0 || w.pod[i].phase != waits {
@@ -166,8 +167,8 @@ func (w *world) lost(e FindLost) Event {
 	return answer
 }
 
-// loseAll ends the time of the groups that keep no place when these are lost. What is planned for them from then on is a plan
-// of its own, with all the time that a gang has.
+// loseAll ends the time of the groups that keep no place when these are lost. Whatever is planned for them from
+// then on is a plan of its own, with all the time that a gang has.
 func (w *world) loseAll(lost []types.UID) {
 	of := map[int]int{}
 	for _, uid := range lost {

@@ -6,8 +6,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Reasons for which all nodes are refused. They are constant: a changing one would have the
-// scheduler try the pod again each time. Details are in [State.Report] and on the group.
+// Reasons for refusing all nodes. They are constant: a changing reason would have the scheduler try the pod
+// again each time. Details are in [State.Report] and on the group.
 const (
 	ReasonUnknown  = "gang: the pod is not known yet"
 	ReasonNoGroup  = "gang: its PodGroup does not exist"
@@ -59,7 +59,7 @@ type Decision struct {
 	Node string
 }
 
-// Preemption is who is to be evicted for a member of a gang.
+// Preemption names the pods to evict for a member of a gang.
 type Preemption struct {
 	// Node is the place of the member.
 	Node string

@@ -9,9 +9,9 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// When victims leave a gang with fewer members than must run together, the others are of use to nobody. They
-// are evicted as well, so that its controller makes all of them anew and the gang waits whole. That happens once
-// the gang is too small, and not before: the preemptor may lose its places first, and then nobody goes.
+// When victims leave a gang with fewer members than must run together, the others are useless. They are evicted
+// as well, so that its controller makes all of them again and the gang waits whole. That happens once the gang
+// is too small, and not before: the preemptor may lose its places first, and then nobody goes.
 
 // breaking are gangs that the victims of another one break.
 type breaking struct {
@@ -19,7 +19,7 @@ type breaking struct {
 	bundles [][]membership.Key // of groups that start together
 }
 
-// doom is what has to go of a gang that is broken.
+// doom names the members of a broken gang that have to go.
 type doom struct {
 	group         membership.Key // of the pod
 	by            membership.Key // the preemptor
@@ -71,7 +71,7 @@ func (t breakup) breaks(parts []part, victims map[string][]Victim) breaking {
 	return b
 }
 
-// endClearing has a group wait for no victims any more. What was evicted until then may have broken gangs.
+// endClearing has a group wait for no victims any more. Evictions until then may have broken gangs.
 func (t breakup) endClearing(g *group) {
 	if g.clearing != nil {
 		t.breakUp(g)

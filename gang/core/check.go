@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Check says what of the package's invariants does not hold between two events, nil when all of it
-// does. It is for tests: it counts everything anew.
+// Check returns the first invariant of the package that does not hold between two events, nil when all hold. It
+// is for tests: it recounts everything.
 func (s *State) Check(view View) error {
 	c := check{State: s, holding: map[string]int{}, holds: map[HoldID]types.UID{}}
 	for _, g := range s.groups {
@@ -33,7 +33,7 @@ func (s *State) Check(view View) error {
 	return errors.Join(c.wrong...)
 }
 
-// check counts a state anew.
+// check recounts a state.
 type check struct {
 	*State
 	holding map[string]int

@@ -12,11 +12,11 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// clearing is what a group waits for that has places where others are still.
+// clearing describes what a group with places waits for: others that are still there.
 type clearing struct {
 	victims map[string][]Victim // by place
 	until   time.Time           // the group waits
-	seen    uint64              // the generation of the cluster of which that holds
+	seen    uint64              // the generation of the cluster at which that held
 
 	// evictAgain is when muster evicts pods itself that are not going by then.
 	evictAgain time.Time

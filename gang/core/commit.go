@@ -21,11 +21,11 @@ type commit struct {
 type groupRecord struct {
 	*group
 	record record.Record
-	there  []types.UID // the members, but those that are being deleted
+	there  []types.UID // the members, except the ones being deleted
 }
 
-// recorded notes who was there for the start: a pod that has run on since a former PodGroup counts once it has finished,
-// though its age may not tell it from those that had finished before.
+// recorded notes the members that were there for the start: a pod that has run on since a former PodGroup
+// counts once it has finished, though its age may not tell it from pods that had finished before.
 func (r groupRecord) recorded() {
 	for _, uid := range r.there {
 		if p := r.members[uid]; p != nil {
@@ -47,11 +47,10 @@ func (g *group) staying() []types.UID {
 	return uids
 }
 
-// commit has all members go that have come when they are enough in every part, and their nodes are
-// still there. The calls of some may have ended meanwhile: with many members and a slow control plane
-// there may be no moment in which the calls of all wait. What the scheduler said of each stands.
-// Unless as many as must start together are bound already, that is recorded on the
-// PodGroups before.
+// commit has all members go that have come when they are enough in every part, and their nodes are still there.
+// Calls of some may have ended meanwhile: with many members and a slow control plane there may be no moment in
+// which the calls of all wait. The scheduler's word for each stands. Unless enough members to start together
+// are bound already, the start is recorded on the PodGroups before.
 func (t *turn) commit(parts []part) {
 	t.keep(parts)
 	for _, p := range parts {
@@ -60,7 +59,7 @@ func (t *turn) commit(parts []part) {
 		}
 	}
 	if t.leaveLostPlaces(parts) {
-		return // it is planned anew
+		return // it is planned again
 	}
 	c, records := t.toRecord(parts)
 	until := earliestEnd(parts)
@@ -149,7 +148,7 @@ func (c *commit) goOn(t *turn) {
 	t.keep(c.parts)
 	for _, p := range c.parts {
 		if !p.quorate() {
-			return // some have left: the others are held for those that come
+			return // some have left: the others are held for members to come
 		}
 	}
 	if t.leaveLostPlaces(c.parts) || anyReserved(c.parts) && (leading{t}).waits(c.parts) {
@@ -186,9 +185,9 @@ func (t *turn) start(parts []part) {
 	}
 }
 
-// leaveLostPlaces gives up members that have come whose node has gone, to which the API server would bind
-// them all the same, and those that do not count on it any more: an assumption expires when this
-// process is stopped for longer than it lives, and others may have the room then. It reports whether
+// leaveLostPlaces gives up members that have come whose node has gone, since the API server would bind them
+// there all the same. It also gives up members that do not count on their node any more: an assumption expires
+// when this process is stopped for longer than it lives, and others may have the room then. It reports whether
 // there were any.
 func (t *turn) leaveLostPlaces(parts []part) bool {
 	left := false

@@ -75,8 +75,8 @@ func (g *group) asks(now *membership.Spec) {
 	g.spec = now
 }
 
-// belongTo notes whose starts a group has. Those of a former PodGroup of its name are none of the
-// present one's, nor is what is being recorded on that.
+// belongTo notes whose starts a group has. Starts of a former PodGroup of its name do not belong to the present
+// one, nor does a record that is being written on the former.
 func (g *group) belongTo(uid types.UID) {
 	if g.of != "" && g.of != uid {
 		g.starts, g.tries, g.looked, g.denied = starts{unsure: g.unsure}, tries{}, 0, time.Time{}
@@ -87,7 +87,7 @@ func (g *group) belongTo(uid types.UID) {
 	g.of = uid
 }
 
-// life is the time before which no pod was created that has finished and counts: zero for a group without
+// life returns the time before which no pod was created that has finished and counts: zero for a group without
 // an object. A pod may be older than its PodGroup. It counts once a start is recorded that it was there for.
 func (g *group) life() time.Time {
 	if g.spec.From == nil {
@@ -100,10 +100,10 @@ func (g *group) life() time.Time {
 	return since
 }
 
-// unasked is why it is not known what is asked of a group, nil when it is.
+// unasked says why it is not known what is asked of a group, nil when it is.
 func (g *group) unasked() *hindrance { return hindranceOf(membership.Unasked(g.key, g.spec)) }
 
-// hindranceOf is a hindrance as kube-scheduler and people are told of it.
+// hindranceOf returns a hindrance as kube-scheduler and people are told of it.
 func hindranceOf(by *membership.Hindrance) *hindrance {
 	if by == nil {
 		return nil
@@ -118,7 +118,7 @@ func hindranceOf(by *membership.Hindrance) *hindrance {
 	return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, by.Why}}
 }
 
-// asked is what was asked of a group when it was last looked, or why that is not known.
+// asked returns the spec of a group when it was last looked at, or why it is not known.
 func (g *group) asked() (*membership.Spec, *hindrance) {
 	if not := g.unasked(); not != nil {
 		return nil, not
@@ -126,8 +126,8 @@ func (g *group) asked() (*membership.Spec, *hindrance) {
 	return g.frozen(), nil
 }
 
-// frozen is the spec with the minMember of a commit of which some members are bound and some
-// are not: to ask for more has to wait.
+// frozen returns the spec with the minMember of a commit that has bound some members and others not: to ask for
+// more has to wait.
 func (g *group) frozen() *membership.Spec {
 	if g.letGo() == 0 || g.spec.From == nil {
 		return g.spec
@@ -139,7 +139,7 @@ func (g *group) frozen() *membership.Spec {
 	return g.spec.WithMinMember(r.MinMember)
 }
 
-// bundle looks at a group, and at those that start together with it.
+// bundle looks at a group, and at the groups that start together with it.
 func (t *turn) bundle(g *group) ([]part, *hindrance) {
 	t.look(g)
 	if g.spec != nil && g.spec.Err == nil {

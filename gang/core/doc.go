@@ -1,15 +1,14 @@
-// Package core decides what becomes of gangs. It is a state machine without a clock, a client, a
+// Package core decides about gangs. It is a state machine without a clock, a client, a
 // lock, a goroutine or a channel.
 //
-// A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its
-// limits by [State.Configure]): an
-// [Event] goes in, and the [Effect]s that have to follow come out, in the order in which they are to
-// be carried out. What an event may read of the cluster is a [View]. All other methods of a State are
-// queries and change nothing.
+// A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by
+// [State.Configure]): an [Event] goes in, and the [Effect]s that have to follow come out, in the order in which
+// they are to be carried out. A [View] is the part of the cluster that an event may read. All other methods of
+// a State are queries and change nothing.
 //
-// What takes a search is not decided here. [FindPlaces], [FindVictims] and [FindWithout] ask for it,
-// and the answer is another event that carries the same [Attempt]. It has to be applied before any
-// other event, so that nothing comes in between.
+// The core searches nothing itself. [FindPlaces], [FindVictims] and [FindWithout] ask for a search, and the
+// answer is another event that carries the same [Attempt]. It has to be applied before any other event, so that
+// nothing comes in between.
 //
 // A member goes through these stages:
 //
@@ -26,13 +25,12 @@
 //   - A member that is placed, held, kept or due counts on its place, and a pending one nowhere, unless it may be bound
 //     any moment.
 //   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
-//   - A member becomes binding or due only together with so many that, with those bound, they are as many
-//     as must start together, and after that was recorded, if there is a PodGroup. What was due becomes
-//     binding by itself.
-//   - How many groups of a namespace hold places is what counting them anew gives.
+//   - A member becomes binding or due only if it and the bound members are enough to start together, and after
+//     that was recorded, if there is a PodGroup. A due member becomes binding by itself.
+//   - The number of groups of a namespace that hold places equals a recount.
 //   - A hold ends at the first [Ticked] after its time, or that of its group, is up: by its own the member
 //     keeps its place, by that of the group it does not.
-//   - A pod that is binding or bound is never released. One that is due has its place for as long as a gang
-//     may take.
+//   - A pod that is binding or bound is never released. A due pod has its place for the time that a gang may
+//     take.
 //   - Equal states, views and events give equal effects.
 package core

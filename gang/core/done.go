@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// done are the pods of a group that have finished. They are no members any more. Those of a former
-// PodGroup of the name do not count: they were created before this one, and were not there when its start was
-// recorded. To a process that has not recorded it, those were there that were created since a time.
+// done are the pods of a group that have finished. They are no members any more. Pods of a former PodGroup of
+// the name do not count: they were created before this one, and were not there when its start was recorded. A
+// process that has not recorded the start takes the pods created since a time for having been there.
 type done struct {
 	pods              map[types.UID]donePod
 	of                types.UID // the PodGroup
 	since             time.Time // the oldest pod that counts is not created before, zero for any
-	succeeded, failed int       // of those that count
+	succeeded, failed int       // of the pods that count
 }
 
 // donePod is a pod that has finished.
@@ -52,7 +52,8 @@ func (d *done) remove(uid types.UID) {
 	}
 }
 
-// countFor counts anew if those of another PodGroup, or since another time, count now. It reports whether that is so.
+// countFor recounts if pods of another PodGroup, or since another time, count now. It reports whether that is
+// so.
 func (d *done) countFor(of types.UID, since time.Time) bool {
 	if of == d.of && since.Equal(d.since) {
 		return false

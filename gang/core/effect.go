@@ -14,8 +14,8 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Effect is what has to follow an event. Effects are carried out in their order. The types below
-// are all that there are.
+// Effect is a consequence of an event. Effects are carried out in their order. The types below are all that
+// exist.
 type Effect interface{ effect() }
 
 // HoldID numbers the bind calls that wait; 0 is none.
@@ -72,8 +72,8 @@ type (
 		Group membership.Key
 		Pod   *cluster.Pod
 	}
-	// Write is what is to be written about the pod that [Nominating], [Waking] or [Lifting] are about. Without it,
-	// that is nothing.
+	// Write describes a write to the pod of a [Nominating], [Waking] or [Lifting]. Without it, there is nothing
+	// to write.
 	Write struct {
 		Pod  *cluster.Pod
 		Node string // to nominate it to, "" to take that back; or to pin it to as its gate is lifted, "" for not
@@ -125,19 +125,19 @@ type (
 	Proceed struct{ Attempt *Attempt }
 )
 
-// Search is what places are sought for.
+// Search describes the places that are sought.
 type Search struct {
 	Store *predicates.VerdictStore
 	Parts []Wanted
 }
 
-// Wanted is what is sought for the members of one group.
+// Wanted describes the places that the members of one group need.
 type Wanted struct {
 	Key     membership.Key
 	Pods    []*cluster.Pod // in their order
 	AtLeast int
-	// Resources is what all nodes together have to have free, if AtLeast is not 0, with what the
-	// Own pods take: nil for no matter.
+	// Resources is the least amount that all nodes together must have free, if AtLeast is not 0, counting as
+	// free what the Own pods take. It is nil for no condition.
 	Resources corev1.ResourceList
 	Own       []*cluster.Pod
 }
@@ -167,9 +167,10 @@ type (
 		Group membership.Key
 		Pods  int
 	}
-	// TakenAlong counts the pods that have to go as well, as those that went for a gang have left theirs with too few.
+	// TakenAlong counts the pods that have to go as well, because the victims of a gang have left theirs with
+	// too few.
 	TakenAlong struct {
-		Group membership.Key // for which the others went
+		Group membership.Key // the gang that the others went for
 		Pods  int
 	}
 )

@@ -21,20 +21,20 @@ type (
 	// show it running for a moment longer, or not show it any more already: it counts once all
 	// the same.
 	Finished struct{ finished.Pod }
-	// SchedulerChanged says that another process of the scheduler leads, or it was started anew.
+	// SchedulerChanged says that another process of the scheduler leads, or that it was restarted.
 	SchedulerChanged struct{}
 	// Looked takes note of what is asked of all groups now.
 	Looked struct{}
 	// ChangesDue asks which groups have changed since it was last asked, of their pods or of why they
 	// wait. The answer is [Changed].
 	ChangesDue struct{}
-	// LookedAt takes note of what is asked of the group of a pod, and of those that start with it.
+	// LookedAt takes note of the spec of a pod's group, and of the groups that start with it.
 	LookedAt struct{ UID types.UID }
 )
 
 // Events that the scheduler causes. The pod is a member; of others the core knows nothing.
 type (
-	// Asked is a filter call about a member, and so many nodes. The answer is [Decided].
+	// Asked is a filter call about a member, and a number of nodes. The answer is [Decided].
 	Asked struct {
 		Pod   *cluster.Pod
 		Nodes int
@@ -44,8 +44,8 @@ type (
 		UID  types.UID
 		Node string
 	}
-	// Refused says that the scheduler was told of no node for a pod: its place is not among those
-	// that the scheduler asked about, or not good any more, and it fits none of the others.
+	// Refused says that the scheduler was told of no node for a pod: its place is not among the nodes that the
+	// scheduler asked about, or not good any more, and the pod fits none of the others.
 	//
 	// A scheduler that looks at a sample of a large cluster may not have come upon the place.
 	// Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
@@ -68,7 +68,7 @@ type (
 		Hold HoldID
 		Err  error
 	}
-	// Bound says what came of binding a pod that was let go.
+	// Bound is the result of binding a pod that was let go.
 	Bound struct {
 		UID types.UID
 		Err error
@@ -83,11 +83,11 @@ type (
 	PlannedAhead struct{ Group membership.Key }
 	// ConfirmDue has the members of a group let go whose room is kept, if it is time and their places are good.
 	ConfirmDue struct{ Group membership.Key }
-	// GatesDue lifts the gates of a group for which there is no reason any more.
+	// GatesDue lifts the gates of a group that have no reason any more.
 	GatesDue struct{ Group membership.Key }
-	// StrayGatesDue lifts those of pods of no group.
+	// StrayGatesDue lifts gates of pods of no group.
 	StrayGatesDue struct{}
-	// Stopped ends held calls for good, but those of a start that is being recorded.
+	// Stopped ends held calls for good, except the calls of a start that is being recorded.
 	Stopped struct{}
 )
 
@@ -95,7 +95,7 @@ type (
 type (
 	// Uncounted says that a pod does not count on its place any more.
 	Uncounted struct{ UID types.UID }
-	// Recorded says what came of recording a start.
+	// Recorded is the result of recording a start.
 	Recorded struct {
 		Commit CommitID
 		Err    error

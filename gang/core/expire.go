@@ -67,7 +67,7 @@ func (e Uncounted) apply(t *turn) {
 	}
 }
 
-// denyLate denies a group whose time is up, and those that start with it.
+// denyLate denies a group whose time is up, and the groups that start with it.
 func (t *turn) denyLate(p part, waitsForVictims bool) {
 	switch {
 	case waitsForVictims:
@@ -85,9 +85,8 @@ func (t *turn) denyLate(p part, waitsForVictims bool) {
 	}
 }
 
-// deny gives up what is planned for a group and those that start with it: held calls end
-// with an error, which is one that denials are counted by, and for a while none of them is planned
-// again.
+// deny gives up what is planned for a group and the groups that start with it: held calls end with an error, by
+// which denials are counted, and for a while none of the groups is planned again.
 func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 	denied := []part{{group: g}}
 	if parts, not := t.bundle(g); not == nil {
@@ -97,7 +96,7 @@ func (t *turn) deny(g *group, reason status.Reason, why string, err error) {
 		why += t.inVain(denied)
 	}
 	for _, d := range denied {
-		for _, p := range d.in(pending, placed, held, kept, reserved) { // those that are let go are
+		for _, p := range d.in(pending, placed, held, kept, reserved) { // members that are let go are
 			t.giveUp(p, err)
 		}
 		breakup{t}.endClearing(d.group)

@@ -184,8 +184,8 @@ func (p *path) String() string {
 	return strings.Join(steps, "\n  ")
 }
 
-// explore takes every step from every state, breadth first, until it has seen so many states. It returns
-// how many they are, how many steps all of them are away from the start, and whether that is all.
+// explore takes every step from every state, breadth first, until it has seen at most states. It returns the
+// number of states, how many steps all of them are away from the start, and whether that is all.
 func explore(t testing.TB, m *model, most int, each int) (states, depth int, all bool) {
 	start := newWorld(m)
 	seen := map[[16]byte]struct{}{start.hash(): {}}
@@ -302,7 +302,7 @@ func models() []*model {
 			some(1, remove, replace, recordLate, recordNot, bindFails, waitLong, succeed),
 		),
 		with(model{
-			name: "a PodGroup is created anew", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true}, least: two,
+			name: "a PodGroup is created again", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true}, least: two,
 			room: []int{2}, before: append(slices.Clone(free), step{bindOK, 0}, step{bindOK, 1}, step{wait, 0}),
 		}, some(1, recreate, remove, recordNot, bindFails, waitLong), some(2, succeed, wait)),
 		with(model{
@@ -386,9 +386,9 @@ func models() []*model {
 	}
 }
 
-// TestInterleavings takes all that may happen in small models, in every order: after each step all has to
-// hold that package core promises. INTERLEAVINGS is how many states of each model there are at least, if
-// it has as many. A short run looks at the first ones, where e2e/gangmutants finds most of what it breaks.
+// TestInterleavings takes all possible steps of small models, in every order: after each step every promise of
+// package core has to hold. INTERLEAVINGS is the least number of states of each model, if the model has that
+// many. A short run looks at the first ones, where e2e/gangmutants finds most of what it breaks.
 func TestInterleavings(t *testing.T) {
 	most, each := 6_000, 8
 	if testing.Short() {

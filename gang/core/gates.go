@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// gate is what became of the scheduling gate of a pod that the watch shows with one.
+// gate is the state of a scheduling gate that the watch shows on a pod.
 type gate int
 
 const (
@@ -83,7 +83,7 @@ func (t gating) lift(p *member) {
 // gating decides about gates during the application of an event.
 type gating struct{ *turn }
 
-// mayGo says of which members of a group the gates have no reason any more.
+// mayGo selects the members of a group whose gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
 	if g.leads(t.view) {
 		return leading(t).mayGo(g)
@@ -104,9 +104,8 @@ func (t gating) mayGo(g *group) func(*member) bool {
 	}
 }
 
-// mayPreempt looks whether gangs for which no place was found may get one by preemption, which is
-// the scheduler's to begin: there is a pod that may be evicted for them. That is looked up once
-// after each plan.
+// mayPreempt reports whether gangs without a place may get one by preemption, which is the scheduler's to
+// begin: there is a pod that may be evicted for them. That is looked up once after each plan.
 func (t gating) mayPreempt(parts []part) bool {
 	g := parts[0].group
 	if g.looked == 0 || g.weighed == g.looked {
@@ -155,8 +154,8 @@ func outrankedIn(view View) outranked {
 	return o
 }
 
-// Writes may be late: they come one after the other, and rest while the API server is busy. A gate stays on for which there
-// is no reason any more to be lifted.
+// Writes may be late: they come one after the other, and rest while the API server is busy. A gate stays on if
+// the reason to lift it is gone by then.
 func (e Lifting) apply(t *turn) {
 	p := t.known(e.UID)
 	switch {

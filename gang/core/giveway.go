@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// Lower returns the members that have places in gangs of a priority lower than another one's, and the
-// nodes. A gang of which members are bound, or may have been let go to be, keeps its places.
+// Lower returns the members that have places in gangs of a priority lower than another one's, and the nodes. A
+// gang keeps its places if members are bound, or may have been let go to be.
 func (s *State) Lower(above int32) (pods []*cluster.Pod, on []string) {
 	for _, g := range s.lower(above) {
 		for _, p := range g.those(func(p *member) bool { return p.stage != pending }) {

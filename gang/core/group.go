@@ -74,7 +74,7 @@ type member struct {
 	gateState
 }
 
-// gateState is what was done so far to lift the gate of a member.
+// gateState is the progress of lifting the gate of a member.
 type gateState struct {
 	gate      gate
 	liftAgain time.Time     // after it could not be lifted
@@ -113,10 +113,10 @@ type group struct {
 	waiting
 }
 
-// demand is what is asked of a group.
+// demand holds the users' demands on a group.
 type demand struct {
 	spec  *membership.Spec // as it was last read
-	heard bool             // it is what the members say that there are now, if there is no object
+	heard bool             // it is taken from the present members, if there is no object
 }
 
 // planning is how far the places of a group are.
@@ -132,11 +132,11 @@ type planning struct {
 	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
 	firstEnd time.Time
-	// clearing is what the present plan waits for, nil when that is nothing.
+	// clearing describes the victims that the present plan waits for, nil when it waits for none.
 	clearing *clearing
 }
 
-// prospects are what is known of the pods that might be evicted for a group.
+// prospects describe the pods that might be evicted for a group.
 type prospects struct {
 	// weighed is the value of looked when mayEvict was found out.
 	weighed  uint64
@@ -146,19 +146,19 @@ type prospects struct {
 	sought      uint64
 	inTheWay    string // what it found in the way though all go that may, "" when that is not known
 	soughtAgain time.Time
-	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked whom to
-	// evict; zero when it has, or there is room.
+	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked which
+	// pods to evict; zero when it has, or there is room.
 	noRoom time.Time
 }
 
-// starts is what became of the starts of a group.
+// starts describe the past starts of a group.
 type starts struct {
-	satisfied bool // as many as must start together were bound once, as far as this process has seen
+	satisfied bool // enough to start together were bound once, as far as this process has seen
 	// unsure are members whose binding had no answer: they may be bound nevertheless.
 	unsure    sets.Set[types.UID]
 	recording CommitID       // that is on its way, 0 for none and when it was denied meanwhile
 	record    *record.Record // the last one that this process wrote
-	completed time.Time      // of the last record of which all members were bound
+	completed time.Time      // of the last record whose members were all bound
 	of        types.UID      // of the PodGroup whose starts these are, "" before there was one
 	short     time.Time      // since when too few members are bound after a start, zero when that is not so
 }
@@ -178,10 +178,10 @@ func (g *group) waits(reason status.Reason, why string) {
 // counts is how many members are how far.
 type counts [stages]int
 
-// assigned is how many are bound, or let go to be.
+// assigned returns how many are bound, or let go to be.
 func (c counts) assigned() int { return c[due] + c[binding] + c[bound] }
 
-// came is how many were let through by the scheduler to their bindings, or have their room kept by it, and wait
+// came returns how many were let through by the scheduler to their bindings, or have their room kept by it, and wait
 // for the others.
 func (c counts) came() int { return c[held] + c[kept] + c[reserved] }
 
@@ -225,8 +225,8 @@ func byTurn(a, b *member) int {
 	)
 }
 
-// candidates returns the pending members that are ready. Those that the scheduler did not bind when others came are
-// the last: it may refuse them by itself, and the others be enough.
+// candidates returns the pending members that are ready. Members that had no bind call when others had one come
+// last: it may refuse them by itself, and the others may be enough.
 func (g *group) candidates() []*member {
 	members := g.those(func(p *member) bool { return p.stage == pending && p.ready() && !p.behind })
 	return append(members, g.those(func(p *member) bool { return p.stage == pending && p.ready() && p.behind })...)
@@ -242,15 +242,15 @@ func podsOf(members []*member) []*cluster.Pod {
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// letGo is how many pods were let go to be bound and have not failed: those that have
-// succeeded were, too.
+// letGo returns how many pods were let go to be bound and have not failed, including the ones that have
+// succeeded.
 func (g *group) letGo() int { return g.counts.assigned() + g.done.succeeded }
 
-// wereBound is how many pods are bound, or were and have succeeded.
+// wereBound returns how many pods are bound, or were and have succeeded.
 func (g *group) wereBound() int { return g.counts[bound] + g.done.succeeded }
 
-// begun is 1 for a group of which members are bound, or were let go: what is missing goes first, as it may be
-// half a gang that was left behind.
+// begun is 1 for a group with members that are bound, or were let go: its missing members go first, as it may
+// be half a gang that was left behind.
 func (g *group) begun() int {
 	if g.letGo() > 0 || g.leftHalf() {
 		return 1
@@ -277,7 +277,7 @@ func byKey(a, b *group) int {
 	)
 }
 
-// tried is the time of the last failure, or of the creation before the first.
+// tried returns the time of the last failure, or of the creation before the first.
 func (g *group) tried() time.Time {
 	if g.failed.IsZero() {
 		return g.created
@@ -285,7 +285,7 @@ func (g *group) tried() time.Time {
 	return g.failed
 }
 
-// deadline is when the present plan ends without quorum.
+// deadline returns when the present plan ends without quorum.
 func (g *group) deadline(spec *membership.Spec) time.Time {
 	if g.clearing != nil {
 		return g.clearing.until

@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// A member of a gang that has started goes at once. Another one waits until as many as must start
-// together have come or are bound.
+// A member of a gang that has started goes at once. Another one waits until enough members to start together
+// have come or are bound.
 func (e Binds) apply(t *turn) {
 	p := t.member(e.UID)
 	switch {
@@ -42,7 +42,7 @@ func (e Binds) apply(t *turn) {
 		return
 	}
 	if !g.holds() {
-		g.planned = t.now // it follows those that have started
+		g.planned = t.now // it follows members that have started
 	}
 	t.enter(p, held)
 	g.tries.spoke = true
@@ -70,8 +70,8 @@ func (t *turn) refuseBind(p *member, why error) {
 	t.has(RefuseBind{why})
 }
 
-// With the port closed nobody else comes, and another process leads only once all calls have ended.
-// Nothing of what they wait for is bound, and it plans anew.
+// Once the port is closed no further call comes, and another process leads only once all calls have ended.
+// Nothing that these calls wait for is bound, and that process plans from scratch.
 func (Stopped) apply(t *turn) {
 	t.stopped = true
 	for _, g := range t.those(func(g *group) bool { return g.counts[held] > 0 }) {
@@ -90,8 +90,9 @@ func (t *turn) endIfStopped(g *group) {
 	}
 }
 
-// The scheduler has died, or has something else in mind: the member keeps its place for whoever asks about it next,
-// for as long as its gang may take. It has to come there again, as nobody stands for what the former call said.
+// The scheduler has died, or has something else in mind: the member keeps its place for the next call about it,
+// for the time that its gang may take. It has to come there again, as no call vouches for what the former one
+// said.
 func (e HungUp) apply(t *turn) {
 	if p := t.member(e.UID); p != nil && p.hold == e.Hold {
 		t.endHold(p, e.Err)

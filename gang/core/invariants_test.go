@@ -97,8 +97,8 @@ func (w *world) checkGroup(group int, ticked bool) {
 	}
 }
 
-// checkDue says whether those that are due have come to their places, and keep them no longer than a gang may
-// take. What the present step let go counts as that.
+// checkDue checks that due members have come to their places, and keep them no longer than a gang may take.
+// Members that the present step let go count as due.
 func (w *world) checkDue() {
 	for i := range w.pods {
 		p, member := &w.pod[i], w.state.member(w.uid(i))
@@ -117,7 +117,7 @@ func (w *world) checkDue() {
 	}
 }
 
-// checkStart says whether those that the last step let go are enough, and recorded.
+// checkStart checks that the members that the last step let go are enough, and recorded.
 func (w *world) checkStart() {
 	for group := range w.group {
 		now := 0
@@ -158,7 +158,7 @@ func (w *world) checkStart() {
 	}
 }
 
-// checkRecords says whether a start has to be recorded: members may follow those of a recorded one that
+// checkRecords checks whether a start has to be recorded: members may follow members of a recorded start that
 // are on their way.
 func (w *world) checkRecords(c WriteRecords) {
 	for _, r := range c.Records {

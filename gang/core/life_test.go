@@ -12,7 +12,7 @@ func TestAPodThatRunsOnWhenItsPodGroupIsCreatedAnewCountsOnceAStartIsRecorded(t 
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := &model{
-				name: "a PodGroup is created anew", pods: 3, late: [mostPods]bool{2: true}, least: [mostGroups][]int64{{2}, {2}}, room: []int{2},
+				name: "a PodGroup is created again", pods: 3, late: [mostPods]bool{2: true}, least: [mostGroups][]int64{{2}, {2}}, room: []int{2},
 				before: []step{
 					{plan, 0},
 					{ask, 0},

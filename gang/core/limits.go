@@ -11,8 +11,8 @@ type Limits struct {
 	membership.Bounds
 	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
 	MaxHolding int
-	// MaxGap is how many percent of those that must start together may be without a place while the others keep
-	// theirs.
+	// MaxGap is the percentage of the members to start together that may be without a place while the others
+	// keep theirs.
 	MaxGap int
 	// Hold is how long one bind call is held: less than the scheduler waits for an answer. It is no bound on how
 	// long a gang may take: a member that is not let go by then keeps its place, and is held again.
@@ -21,8 +21,8 @@ type Limits struct {
 	DenyTTL time.Duration
 	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
 	Evict time.Duration
-	// Preempt is how long the scheduler has, after it was told that there is no room for a member, to ask whom
-	// to evict before muster looks for victims by itself. 0 is for ever.
+	// Preempt is how long the scheduler has, after it was told that there is no room for a member, to ask which
+	// pods to evict before muster looks for victims by itself. 0 is for ever.
 	Preempt time.Duration
 	// WaitWhenShort keeps members of a gang that has started gated while there is no place for them, where gangs
 	// start without calls. Else they are left to the scheduler.
@@ -40,8 +40,8 @@ type Limits struct {
 	Pin bool
 	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
 	Margin time.Duration
-	// Remind is how long after a reservation the scheduler is told of it again: one that was started anew has
-	// forgotten it, and not every one has a Lease that says so.
+	// Remind is how long after a reservation the scheduler is told of it again: a restarted scheduler has
+	// forgotten it, and not every one has a Lease that shows its restart.
 	Remind time.Duration
 	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
 	// tell it of the one.
@@ -56,7 +56,7 @@ type Gates int
 const (
 	// GatesNever lifts every gate: members are not gated.
 	GatesNever Gates = iota
-	// GatesUntilMembers lifts them when as many members exist as must start together.
+	// GatesUntilMembers lifts them when enough members to start together exist.
 	GatesUntilMembers
 	// GatesUntilPlace lifts them when members have places.
 	GatesUntilPlace

@@ -65,8 +65,8 @@ func (e Finished) apply(t *turn) {
 	}
 }
 
-// onNode is the stage of a member that the watch shows on a node. For the quorum one that is being deleted is gone: those
-// that come in its place start as a gang, and not one by one beside members that end.
+// onNode returns the stage of a member that the watch shows on a node. For the quorum a member that is being deleted
+// is gone: its replacements start as a gang, and not one by one beside members that end.
 func onNode(pod *cluster.Pod) stage {
 	if pod.DeletionTimestamp != nil {
 		return leaving
@@ -107,7 +107,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	return g
 }
 
-// group is the group of a key, of which a pod was created at a time.
+// group returns the group of a key. A pod of it was created at the given time.
 func (t *turn) group(key membership.Key, created time.Time) *group {
 	g := t.groups[key]
 	if g == nil {

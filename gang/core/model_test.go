@@ -16,7 +16,7 @@ import (
 )
 
 // A model is a small cluster: a few pods of two groups, nodes with room for a few, an API server and a
-// scheduler that do one thing at a time, in any order. What it does not have is a limit on who comes first.
+// scheduler that do one thing at a time, in any order. It has no limit on the order of events.
 
 const (
 	mostPods   = 6
@@ -24,7 +24,7 @@ const (
 	mostGroups = 2
 )
 
-// model is what does not change while it is explored.
+// model has everything that does not change while it is explored.
 type model struct {
 	name    string
 	gates   Gates
@@ -50,12 +50,12 @@ type model struct {
 	uids    [mostPods][4]types.UID
 }
 
-// kind is what may happen.
+// kind is the kind of a step.
 type kind int8
 
 const (
 	create     kind = iota
-	ask             // a filter call, the answer of which is taken
+	ask             // a filter call whose answer is taken
 	askElse         // a filter call about nodes without the place
 	askFlaky        // a filter call while nodes change
 	bind            // a bind call
@@ -72,7 +72,7 @@ const (
 	fenced          // a later leader has recorded one
 	plan            // a group is planned ahead
 	remove          // a pod is deleted
-	replace         // a deleted pod is created anew
+	replace         // a deleted pod is created again
 	succeed         // a bound pod ends
 	terminate       // it is being deleted
 	change          // another minMember is asked for
@@ -86,7 +86,7 @@ const (
 	vanish          // a victim is gone
 	gatesDue        // gates are lifted
 	gateOK          // a gate was lifted
-	recreate        // a PodGroup is deleted and created anew
+	recreate        // a PodGroup is deleted and created again
 	nominate        // a nomination is written, and seen
 	touch           // a pod is woken, and that is seen
 	schedule        // a scheduler binds a pod that has no gate
@@ -102,7 +102,7 @@ var kindNames = [kinds]string{
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
 	"plan ahead", "delete", "replace", "succeed", "is being deleted", "change minMember", "tick", "a second",
 	"a long time", "stop", "assumption expires",
-	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup anew",
+	"node goes", "preempt", "victim goes", "gates due", "gate lifted", "PodGroup again",
 	"nominated", "woken", "is scheduled", "is refused", "confirm", "a rival is bound to", "another scheduler",
 }
 
@@ -114,7 +114,7 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprint(kindNames[s.kind], " ", s.of) }
 
-// phase is what the API server knows of a pod.
+// phase is the state of a pod at the API server.
 type phase int8
 
 const (
@@ -130,7 +130,7 @@ func (p *modelPod) runs() bool { return p.phase == isBound || p.phase == isLeavi
 
 type modelPod struct {
 	phase   phase
-	version int8 // counts those of its name
+	version int8 // counts the pods of its name
 	created int16
 	place   int8 // where it is bound, or counts; -1 for nowhere
 	told    int8 // the node that the scheduler is told, one more; 0 for none
@@ -177,7 +177,7 @@ type world struct {
 	freed   []int8 // let go by the present step
 	wrong   []error
 	decided *Decision
-	effects int      // so many until now
+	effects int      // number until now
 	begun   bool     // the first group, before the present step
 	log     []string // of effects, if not nil
 }
@@ -238,7 +238,7 @@ func nodeIndex(name string) int8 {
 	return int8(name[1] - '0')
 }
 
-// uid tells a pod from those that had its name before.
+// uid tells a pod from former pods of its name.
 func (w *world) uid(i int) types.UID {
 	return w.uids[i][w.pod[i].version]
 }

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// purpose is what a plan is made for.
+// purpose is the purpose of a plan.
 type purpose int
 
 const (
@@ -17,16 +17,16 @@ const (
 	anew                      // nobody: a place of before was not good
 )
 
-// Attempt is a plan that is being made for the members of a bundle that have no place, so that as
-// many of each part as must start together have one or count already. It lasts until its search is
-// answered, and nothing else is applied meanwhile.
+// Attempt is a plan that is being made for the members of a bundle that have no place, so that in each part
+// enough members to start together have one or count already. It lasts until its search is answered, and
+// nothing else is applied meanwhile.
 type Attempt struct {
 	purpose purpose
 	parts   []part
 	asking  *member // about which the scheduler asks: it is told by the answer; nil for none
 	placing bool    // it had no place when the scheduler asked
 
-	fresh      []part // those without a place before
+	fresh      []part // the parts without a place before
 	generation uint64 // of the cluster, when it began
 	recorded   bool   // its start is: the places are proven once more
 	tries      int
@@ -42,10 +42,10 @@ type try struct {
 	*Attempt
 }
 
-// attempts is how often a plan is made anew because a node changed meanwhile.
+// attempts bounds how often a plan is made because a node changed meanwhile.
 const attempts = 5
 
-// first is the group that a plan is made for.
+// first returns the group that a plan is made for.
 func (a *Attempt) first() *group { return a.parts[0].group }
 
 // plan begins an attempt, or ends it at once where none is possible.
@@ -63,7 +63,7 @@ func (t try) plan() {
 	t.findPlaces()
 }
 
-// unplannable is the reason why a bundle is not planned now, whatever the nodes.
+// unplannable returns the reason why a bundle is not planned now, whatever the nodes.
 func (t try) unplannable() (reason string) {
 	g := t.first()
 	if t.rests(g) || t.asking != nil && t.denies(g) && t.parts[0].missing() <= g.counts[pending] {
@@ -85,8 +85,8 @@ func (t try) findPlaces() {
 	t.has(FindPlaces{t.Attempt, t.search(), leads, leads && t.first().letGo() > 0})
 }
 
-// search is what the pending members of a plan ask for, the one first that the scheduler asks about
-// if others are to be evicted: an eviction for it happens at once.
+// search returns what the pending members of a plan ask for. If others are to be evicted, the member that the
+// scheduler asks about comes first: an eviction for it happens at once.
 func (a *Attempt) search() Search {
 	s := Search{Store: a.first().store}
 	for _, p := range a.parts {
@@ -193,7 +193,7 @@ func (t try) noPlaces() {
 	t.planEnds(ReasonNoPlace)
 }
 
-// planEnds answers who waits for a plan. There is none for a reason.
+// planEnds answers the call that waits for a plan. The reason, unless it is "", says why there is none.
 func (t try) planEnds(reason string) {
 	switch p := t.asking; t.purpose {
 	case forFilter:
@@ -245,15 +245,15 @@ func (t try) foundNoRoom() {
 	}
 }
 
-// planBy has a group planned by the profile that is in force for it. What was found by
-// another one does not hold any more.
+// planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
+// more.
 func (t try) planBy(g *group) {
 	if store := t.view.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0
 	}
 }
 
-// hindered is the reason why a bundle is not planned now, whatever the nodes.
+// hindered returns the reason why a bundle is not planned now, whatever the nodes.
 func (t try) hindered() (reason string) {
 	if reason := incomplete(t.parts); reason != "" {
 		return reason
@@ -261,7 +261,7 @@ func (t try) hindered() (reason string) {
 	return t.holdsEnough()
 }
 
-// incomplete is the reason why members of a bundle cannot be planned together.
+// incomplete returns the reason why members of a bundle cannot be planned together.
 func incomplete(parts []part) (reason string) {
 	g := parts[0].group
 	for _, p := range parts {
@@ -281,7 +281,7 @@ func incomplete(parts []part) (reason string) {
 	return ""
 }
 
-// awaits says what so many more members are waited for that are not ready.
+// awaits says what a number of missing members is waited for.
 func (p part) awaits(more int) string {
 	lack := min(len(p.those((*member).lacksClaims)), more)
 	switch lack {
@@ -294,8 +294,8 @@ func (p part) awaits(more int) string {
 	}
 }
 
-// holdsEnough is the reason why none of a bundle may have places now, unless it has some: as many groups of
-// its namespaces have as may.
+// holdsEnough returns the reason why none of a bundle may have places now, unless it has some: its namespaces
+// have reached the limit of groups with places.
 func (t try) holdsEnough() (reason string) {
 	if t.limits.MaxHolding == 0 {
 		return ""

@@ -10,11 +10,10 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// The first call about a member finds victims for the whole gang, or none. When there are
-// any, all members count on their places at once. Each call is answered with the place of the
-// member that it is about, and the victims there, whichever member they have to go for: the
-// scheduler evicts pods of one node at a time. Those of members that it does not ask about are
-// evicted all the same, a little later.
+// The first call about a member finds victims for the whole gang, or none. When there are any, all members
+// count on their places at once. Each call is answered with the place of its member, and the victims there for
+// any member: the scheduler evicts pods of one node at a time. Victims for members that it does not ask about
+// are evicted all the same, a little later.
 //
 // When members are lost meanwhile, nobody is evicted until others have come in their place.
 //
@@ -45,13 +44,13 @@ func (e Preempts) apply(t *turn) {
 	}
 }
 
-// isUnasked reports whether the scheduler has had its time to ask whom to evict.
+// isUnasked reports whether the scheduler has had its time to ask which pods to evict.
 func (t try) isUnasked() bool {
 	since := t.first().noRoom
 	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || anyInherited(t.parts))
 }
 
-// answer tells the scheduler whom to evict for the member that it asks about, if it asks about one.
+// answer tells the scheduler which pods to evict for the member that it asks about, if it asks about one.
 func (t try) answer() {
 	answer, p := Preempted{Starting: true}, t.asking
 	switch {
@@ -86,10 +85,9 @@ func toEvict(parts []part, place string) Preemption {
 	return answer
 }
 
-// makeRoom looks for pods to evict, so that as many members of each part as must start
-// together have a place, and has them count there. If there are none, nothing changes.
-// minResources are asked about only if nobody has to go: else what others leave is free, and this
-// plan knows better.
+// makeRoom looks for pods to evict, so that in each part enough members to start together have a place, and has
+// them count there. If there are none, nothing changes. minResources are asked about only if nobody has to go:
+// otherwise victims free resources as well, and this plan knows better.
 func (t try) makeRoom() {
 	g := t.first()
 	for _, p := range t.parts {
@@ -138,7 +136,8 @@ func (e NoVictims) apply(t *turn) {
 	a.noVictims(e.Took)
 }
 
-// besidesVictims is what speaks against places for a group besides pods that might be evicted, as part of why it waits.
+// besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that
+// might be evicted.
 func (g *group) besidesVictims() string {
 	if g.inTheWay == "" {
 		return ""

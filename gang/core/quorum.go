@@ -7,15 +7,15 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// part is a group of those that start together, and what is asked of it now.
+// part is one of the groups that start together, with its present spec.
 type part struct {
 	*group
 	spec *membership.Spec
 }
 
-// counted is how many pods count towards minMember without being held. Those that have failed
-// do not: somebody else has to take their place. Of a batch of its own nobody does, unless
-// members of the last one were left behind: then those that were not.
+// counted returns how many pods count towards minMember without being held. Failed pods do not: another pod has
+// to take their place. No member of its own batch counts, unless members of the last batch were left behind:
+// then the ones that were not left behind count.
 func (p part) counted() int {
 	if !p.spec.InBatches() {
 		return p.letGo()
@@ -32,10 +32,10 @@ func (p part) started() bool {
 	return p.satisfiedOnce() || p.counted() >= p.spec.MinMember
 }
 
-// satisfiedOnce reports whether as many as must start together were bound once, and that is enough for good: as
-// far as this process has seen, by the status of the PodGroup, or by its record. A record of a start alone does not say
-// so: its writer may have ended before any member was bound. The status forgets when members fail or go; of a group
-// without an object nobody remembers once it has no pod, or the process ends.
+// satisfiedOnce reports whether enough members to start together were bound once, and that is enough for good:
+// as far as this process has seen, by the status of the PodGroup, or by its record. A record of a start alone
+// does not prove it: its writer may have ended before any member was bound. The status forgets when members
+// fail or go; a group without an object is forgotten once it has no pod, or the process ends.
 func (p part) satisfiedOnce() bool {
 	if !p.spec.Once() {
 		return false
@@ -47,7 +47,7 @@ func (p part) satisfiedOnce() bool {
 // anyBound reports whether a pod is bound, or was and has finished.
 func (p part) anyBound() bool { return p.counts[bound]+p.done.succeeded+p.done.failed > 0 }
 
-// missing is how many members have to get a place yet.
+// missing returns how many members have to get a place yet.
 func (p part) missing() int {
 	if p.started() {
 		return 0
@@ -56,12 +56,11 @@ func (p part) missing() int {
 	return p.spec.MinMember - p.counted() - c[placed] - c.came()
 }
 
-// quorate reports whether as many as must start together have come or count already.
+// quorate reports whether enough members to start together have come or count already.
 func (p part) quorate() bool { return p.started() || p.counted()+p.counts.came() >= p.spec.MinMember }
 
-// mayFollow reports whether members may go without another record: after as many as must start
-// together that are bound, or that are recorded to have been let go. It is not enough that as
-// many are on their way: those may have followed others that are gone, and fail.
+// mayFollow reports whether members may go without another record: after minMember others that are bound, or
+// recorded as let go. Others on their way do not count: they may have followed members that are gone, and fail.
 func (p part) mayFollow() bool {
 	if !p.started() {
 		return false
@@ -80,8 +79,8 @@ func anyMissing(parts []part) bool {
 	return slices.ContainsFunc(parts, func(p part) bool { return p.missing() > 0 })
 }
 
-// bearable reports whether those of a bundle that have places may wait for those that find none, until
-// the time of their plan is up, with so many percent at most that find none.
+// bearable reports whether the members of a bundle that have places may wait for the ones without, until the
+// time of their plan is up, if gap percent at most are without.
 func bearable(parts []part, gap int) bool {
 	return !slices.ContainsFunc(parts, func(p part) bool { return !p.spec.Bears(p.missing(), gap) })
 }
@@ -106,7 +105,7 @@ func unplanned(parts []part) []part {
 	return anew
 }
 
-// earliestEnd is when the time of the first of the groups is up.
+// earliestEnd returns when the time of the first of the groups is up.
 func earliestEnd(parts []part) time.Time {
 	var end time.Time
 	for _, p := range parts {

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
-// lastRecord is the record of the last commit of a group, nil when there is none: what this
+// lastRecord returns the record of the last commit of a group, nil when there is none: what this
 // process wrote, else what the PodGroup says. Anybody may write there, so that is never asked which one is later.
 func (g *group) lastRecord() *record.Record {
 	if g.record != nil || g.spec == nil {
@@ -17,16 +17,18 @@ func (g *group) lastRecord() *record.Record {
 	return g.spec.Record
 }
 
-// leftHalf reports whether a start may have been left half done that counts in the order of groups, though no member is
-// bound: one that this process has recorded, or one by a former process that has let members go to the places to which it
-// had nominated them. A record alone is anybody's word: else who writes to a PodGroup would choose who is planned first.
-// If nobody is bound or on the way, nothing was left half done.
+// leftHalf reports whether a start may have been left half done that counts in the order of groups, though no
+// member is bound: one that this process has recorded, or one by a former process that has let members go to
+// the places to which it had nominated them. A record alone proves nothing: otherwise anybody who may write to
+// a PodGroup would choose which group is planned first. If no member is bound or on the way, nothing was left
+// half done.
 func (g *group) leftHalf() bool {
 	return g.unfinished() != nil && (g.record != nil || g.anyUnderWay())
 }
 
-// anyUnderWay reports whether the gate of a member is off that muster has nominated, where gangs start without calls. Both
-// take rights that who writes pods and PodGroups does not have: to bind, or to write the status of pods.
+// anyUnderWay reports whether a member that muster has nominated has its gate off, where gangs start without
+// calls. Both take rights that users who write pods and PodGroups do not have: to bind, or to write the status
+// of pods.
 func (g *group) anyUnderWay() bool {
 	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead {
 		return false
@@ -39,9 +41,8 @@ func (g *group) anyUnderWay() bool {
 	return false
 }
 
-// unfinished is the record of a commit that may have been left half done: fewer members
-// than were asked for are bound, and one of those that there were then is not. It is nil
-// when there is none.
+// unfinished returns the record of a commit that may have been left half done: fewer members than were asked
+// for are bound, and one of the members of that time is not. It is nil when there is none.
 func (g *group) unfinished() *record.Record {
 	r := g.lastRecord()
 	if r == nil || r.Time.Equal(g.completed) {
@@ -55,8 +56,8 @@ func (g *group) unfinished() *record.Record {
 	return nil
 }
 
-// oldest is when the first of the pods was created that there are and that are younger than those which do not
-// count: they are told apart by that once they have finished.
+// oldest returns the time when the first of the present pods was created that are younger than the pods which do not
+// count: by that time the two are told apart once they have finished.
 func (g *group) oldest() time.Time {
 	var former, oldest time.Time
 	for _, p := range g.done.pods {
@@ -78,7 +79,7 @@ func (g *group) oldest() time.Time {
 	return oldest.UTC()
 }
 
-// youngest is when the last of the members was created that there are.
+// youngest returns when the last of the present members was created.
 func (g *group) youngest() time.Time {
 	var youngest time.Time
 	for _, p := range g.members {
@@ -89,8 +90,8 @@ func (g *group) youngest() time.Time {
 	return youngest.UTC()
 }
 
-// wasThere reports whether a member may be one of those that a record is of. Older versions have not written down until
-// when members came.
+// wasThere reports whether a member may belong to the members of a record. Older versions have not written down
+// until when members came.
 func (p *member) wasThere(r *record.Record) bool {
 	until := r.Until
 	if until.IsZero() {
@@ -99,9 +100,9 @@ func (p *member) wasThere(r *record.Record) bool {
 	return !p.pod.CreationTimestamp.After(until)
 }
 
-// leftBehind is how many members were let go in the last start and are neither bound nor about
-// to be. Of the start of a former process that is what its record has more than were let go,
-// but no more than there are members from that time.
+// leftBehind returns how many members were let go in the last start and are neither bound nor about to be. For
+// the start of a former process it returns how many of the recorded members were not let go, but no more than
+// there are members from that time.
 func (g *group) leftBehind() int {
 	r := g.unfinished()
 	ours := r == nil || g.record != nil && r.Time.Equal(g.record.Time)
@@ -117,7 +118,7 @@ func (g *group) leftBehind() int {
 	return left
 }
 
-// complete notes that all that was committed is bound. Where each batch starts as one, those
+// complete notes that all members of the commit are bound. Where each batch starts as one, members of batches
 // before it do not count for it.
 func (g *group) complete() {
 	r := g.lastRecord()
@@ -136,7 +137,7 @@ func (g *group) complete() {
 // remembering notes what is to outlast the members of a group, during the application of an event.
 type remembering struct{ *turn }
 
-// quorum notes that as many members are bound as must start together. Where that is enough for good it is written on
+// quorum notes that enough members to start together are bound. Where that is enough for good it is written on
 // the PodGroup, as members may be gone when the next process looks.
 func (t remembering) quorum(g *group) {
 	if g.satisfied || g.unasked() != nil || g.wereBound() < g.spec.MinMember {

@@ -141,8 +141,8 @@ func (g *group) summary() Summary {
 	return s
 }
 
-// Observe says what the status of a group's PodGroup is to say, but for the PodGroup itself. It
-// reports false for a group without pods.
+// Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false
+// for a group without pods.
 func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	g := s.groups[key]
 	if g == nil {
@@ -154,7 +154,7 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	}, true
 }
 
-// note is what there is to say of a group besides why it waits.
+// note returns further remarks on a group besides why it waits.
 func (s *State) note(g *group) string {
 	var notes []string
 	if free := g.freely(); free > 0 && s.looksAt == math.MaxInt {
@@ -173,7 +173,7 @@ func (s *State) note(g *group) string {
 	return strings.Join(notes, "; ")
 }
 
-// freely is how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
+// freely returns how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
 // not.
 func (g *group) freely() int {
 	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead || g.begun() > 0 {
@@ -182,7 +182,7 @@ func (g *group) freely() int {
 	return len(g.those(func(p *member) bool { return p.stage < due && p.gate == shut && !p.gated() }))
 }
 
-// statusCounts are the pods of a group as its status has them.
+// statusCounts returns the pods of a group as its status has them.
 func (g *group) statusCounts() status.Counts {
 	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
@@ -218,8 +218,8 @@ type Waiting struct {
 	Members []*corev1.Pod // that have been pending for long enough, in the order of the scheduler
 }
 
-// Waits returns the groups that wait for another reason than the others, with so many of their members
-// at most, of those that have been pending for so long.
+// Waits returns the groups that do not merely wait for others, with a bounded number of their members that have
+// been pending for a time.
 func (s *State) Waits(now time.Time, most int, since time.Duration) []Waiting {
 	var all []Waiting
 	for _, g := range s.those(func(g *group) bool { return g.reason != "" && g.reason != status.Waiting }) {

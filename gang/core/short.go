@@ -9,10 +9,10 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// A gang that starts without calls of the scheduler's may stay short: its gates were lifted, and too few members were
-// bound. There is no place for the others, or the scheduler refuses them for what muster does not know of. Those that run
-// do so in vain, and keep room. After [Limits.BreakAfter] they are evicted, so that their controllers make them anew and
-// the gang waits whole. One that was whole once is left alone.
+// A gang that starts without calls of the scheduler's may stay short: its gates were lifted, and too few
+// members were bound. There is no place for the others, or the scheduler refuses them for a reason unknown to
+// muster. The members that run do so in vain, and keep room. After [Limits.BreakAfter] they are evicted, so
+// that their controllers make them again and the gang waits whole. A gang that was whole once is left alone.
 
 // breakShort breaks up the gangs that have been short for long enough.
 func (t breakup) breakShort() {

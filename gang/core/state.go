@@ -78,7 +78,7 @@ type turn struct {
 // has notes an effect.
 func (t *turn) has(e Effect) { t.effects = append(t.effects, e) }
 
-// member is a pod that is of a group, nil when it is of none.
+// member returns a pod that is of a group, nil when it is of none.
 func (s *State) member(uid types.UID) *member {
 	if g := s.groupOf[uid]; g != nil {
 		return g.members[uid]
@@ -86,7 +86,7 @@ func (s *State) member(uid types.UID) *member {
 	return nil
 }
 
-// known is a pod that is a member or may have the gate, nil when it is neither.
+// known returns a pod that is a member or may have the gate, nil when it is neither.
 func (s *State) known(uid types.UID) *member {
 	if p := s.member(uid); p != nil {
 		return p

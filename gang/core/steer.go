@@ -7,10 +7,10 @@ import (
 // steering tells the scheduler where members are to go, during the application of an event.
 type steering struct{ *turn }
 
-// steer wakes a member if the scheduler waits for an event to try it again, and tells where it
-// is to go, by nomination, if there is need: a scheduler that looks at few nodes comes upon the
-// place, or another one that is as good, sooner than the write is done. It may be faster in any
-// case: then there is nothing to tell. There are so many nodes.
+// steer wakes a member if the scheduler waits for an event to try it again. If need be, it tells the scheduler
+// the member's place, by nomination: a scheduler that looks at few nodes comes upon the place, or another one
+// that is as good, sooner than the write is done. It may be faster in any case: then there is nothing to tell.
+// nodes counts the nodes that there are.
 func (t steering) steer(p *member, nodes int) {
 	if t.mayMiss(p, nodes) {
 		t.has(Nominate{p.pod.UID})
@@ -20,7 +20,8 @@ func (t steering) steer(p *member, nodes int) {
 	}
 }
 
-// mayMiss reports whether the scheduler may not come upon the place of a member by itself, of so many nodes.
+// mayMiss reports whether the scheduler may not come upon the place of a member by itself, among that many
+// nodes.
 func (t steering) mayMiss(p *member, nodes int) bool {
 	few := t.limits.Few
 	if len(p.pod.Claims) > 0 {
@@ -86,8 +87,8 @@ func (t steering) unfounded(p *member) bool {
 	}
 }
 
-// withdraw takes back a nomination that no plan stands behind. What that pod kept out is tried
-// again: to the scheduler it is as if the pod had gone from the node.
+// withdraw takes back a nomination that no plan stands behind. Pods that it kept out are tried again: to the
+// scheduler it is as if the pod had gone from the node.
 func (t steering) withdraw(p *member) {
 	if !p.inherited && t.unfounded(p) && p.withdrawn != p.pod.ResourceVersion {
 		p.withdrawn = p.pod.ResourceVersion

@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/placement"
 )
 
-// Terms say whom a gang may have evicted, and what others lose by it. They hold until the next event
-// is applied.
+// Terms say which pods a gang may have evicted, and what others lose by it. They hold until the next event is
+// applied.
 type Terms struct {
 	*State
 	now     time.Time
@@ -22,7 +22,7 @@ type Terms struct {
 	spared  map[*group]bool
 }
 
-// termsFor are those for a gang.
+// termsFor returns the terms of a gang.
 func (s *State) termsFor(now time.Time, parts []part) *Terms {
 	t := s.terms(now)
 	t.below = parts[0].priority
@@ -35,7 +35,7 @@ func (s *State) termsFor(now time.Time, parts []part) *Terms {
 	return t
 }
 
-// terms are those for a pod of no gang, of which kube-scheduler says whom it outranks.
+// terms returns the terms of a pod of no gang. kube-scheduler says which pods it outranks.
 func (s *State) terms(now time.Time) *Terms {
 	return &Terms{
 		State: s, now: now, own: sets.New[*group](), decided: s.Victims(), running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
@@ -69,12 +69,12 @@ func (t *Terms) May(pod *cluster.Pod) (placement.Eviction, bool) {
 	return placement.Eviction{}, true
 }
 
-// goes says that a pod has to go in any case.
+// goes reports whether a pod has to go in any case.
 func (t *Terms) goes(pod *cluster.Pod) bool {
 	return pod.DeletionTimestamp != nil || t.decided.Has(pod.UID)
 }
 
-// spares says that a group is just about to start, or one that starts together with it.
+// spares reports whether a group is just about to start, or one that starts together with it.
 func (t *Terms) spares(g *group) bool {
 	if spared, known := t.spared[g]; known {
 		return spared
@@ -89,9 +89,9 @@ func (t *Terms) spares(g *group) bool {
 	return false
 }
 
-// limit is how many members of a group may go before it is not what has to run together any
-// more: then all that starts together is lost. There is none for a group that is too small
-// already, or of which it is not known how many there must be.
+// limit returns how many members of a group may go before it falls below the number that must run together, and
+// everything that starts together is lost. It returns none for a group that is too small already, or whose
+// number is not known.
 func (t *Terms) limit(g *group) *placement.Limit {
 	if limit, known := t.running[g]; known {
 		return limit
@@ -122,12 +122,12 @@ func (t *Terms) bundleOf(g *group) []part {
 	return parts
 }
 
-// Harm is what evictions would do to gangs.
+// Harm is the damage that evictions would do to gangs.
 type Harm int
 
-// What evictions would do, the worst last.
+// The damage of evictions, the worst last.
 const (
-	// NoHarm leaves every gang with as many members as must run together.
+	// NoHarm leaves every gang with enough members to run together.
 	NoHarm Harm = iota
 	// BreaksGang leaves one that runs with fewer.
 	BreaksGang
@@ -135,8 +135,8 @@ const (
 	BreaksStart
 )
 
-// Harms says what the evictions on each of some nodes would do, for a pod of no gang, and those on
-// no other node: by the rules of evictions for gangs. What goes in any case does no harm.
+// Harms says for each node what the evictions on it would do, for a pod of no gang, if no other node had
+// evictions: by the rules of evictions for gangs. The eviction of a pod that goes in any case does no harm.
 func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]Harm {
 	terms, harms := s.terms(now), map[string]Harm{}
 	for node, of := range victims {
@@ -145,7 +145,7 @@ func (s *State) Harms(now time.Time, victims map[string][]types.UID) map[string]
 	return harms
 }
 
-// harm is what evictions do that are made together.
+// harm returns the damage of evictions that are made together.
 func (t *Terms) harm(victims []types.UID) Harm {
 	for _, uid := range victims {
 		if g := t.groupOf[uid]; g != nil && !t.goes(g.members[uid].pod) && t.spares(g) {

@@ -19,10 +19,10 @@ import (
 // long as the gang tries. So it rests in between, twice as long each time, until the share of the
 // time that it tries is small.
 //
-// A node that joins ends the rest: the members may be bound there. It has to be as long as the try
-// all the same, or a gang would hold its places nearly always where nodes come often. That room
-// becomes free ends nothing: there was room, and in a cluster at work it becomes free all the time.
-// Of a scheduler that is down nothing is heard during a try: the first question ends the rest after that.
+// A node that joins ends the rest: the members may be bound there. The rest has to last as long as the try all
+// the same, or a gang would hold its places nearly always where nodes come often. Freed room ends no rest:
+// there was room, and in a cluster at work some becomes free all the time. A scheduler that is down asks
+// nothing during a try: its first question ends the rest after that.
 type tries struct {
 	spoke  bool // the scheduler asked about a member or bound one since the present plan was made
 	silent bool // it did not during the last one
@@ -30,7 +30,7 @@ type tries struct {
 	rest   time.Duration // after the last one
 	next   time.Time
 	sooner time.Time          // the next one, if a node has joined
-	nodes  *cluster.NodeNames // those that had joined when it was last looked
+	nodes  *cluster.NodeNames // the nodes that had joined at the last look
 	// evicted says that pods were evicted for the present plan, and unbound are the members that the
 	// scheduler did not bind then, though it was at work: until it does, nobody is evicted again.
 	evicted bool
@@ -38,8 +38,8 @@ type tries struct {
 }
 
 const (
-	// mostRest is the longest rest, unless the tries themselves take long. What is in the way of
-	// a gang may be mended at any time, and muster is not told: people wait so long for nothing.
+	// mostRest is the longest rest, unless the tries themselves take long. The obstacle to a gang may be mended
+	// at any time, and muster is not told: people wait that long for nothing.
 	mostRest = 10 * time.Minute
 	// restShare is how many times as long as a try the longest rest is at least: a gang that does not start
 	// holds places for a tenth of the time in the long run.
@@ -57,7 +57,7 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
-// anew is what is left of tries when other members or another spec may change their outcome.
+// anew is the part of tries that stays valid when other members or another spec may change their outcome.
 func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} }
 
 // rests looks whether a group is not to be planned: a change of its members, or of what is asked of
@@ -78,7 +78,7 @@ func (t try) rests(g *group) bool {
 	return t.now.Before(g.tries.next)
 }
 
-// vain are the denials after which a plan has come to nothing: there were places.
+// vain reports whether a denial means that a plan has come to nothing: there were places.
 func vain(err error) bool {
 	for _, of := range []error{ErrTimeout, ErrScheduler, ErrVictims, ErrUnrecorded} {
 		if errors.Is(err, of) {
@@ -122,7 +122,7 @@ func (t *turn) inVain(denied []part) (words string) {
 // not since.
 func (p part) hasEvictedInVain() bool { return p.tries.unbound.Len() > 0 }
 
-// refused is a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
+// refused returns a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
 // the pod's condition says. It is nil when there is none.
 func (g *group) refused() *member {
 	for _, p := range g.in(placed) {

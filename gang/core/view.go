@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// View is what an event may read of the cluster. It stays the same while an event is applied.
+// View is the part of the cluster that an event may read. It stays the same while an event is applied.
 type View interface {
 	// Generation numbers the state of the cluster, from 1 on.
 	Generation() uint64
@@ -33,10 +33,10 @@ type View interface {
 	Profile(schedulerName string) *predicates.VerdictStore
 	// Came is how many pods have come to wait for a scheduler so far.
 	Came() uint64
-	// Untried reports whether the scheduler of a name has yet to decide about one of the first so many of them, but for
-	// those that came before a time.
+	// Untried reports whether the scheduler of a name has yet to decide about one of the first of them, counted
+	// up to first and leaving out pods that came before a time.
 	Untried(schedulerName string, first uint64, since time.Time) bool
-	// Waits reports whether one of the first so many of them waits still.
+	// Waits reports whether one of the first of them, counted up to first, still waits.
 	Waits(first uint64) bool
 	// Ahead reports whether the gangs of a scheduler name start without calls of the scheduler.
 	Ahead(schedulerName string) bool

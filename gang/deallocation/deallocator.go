@@ -122,7 +122,7 @@ type holding struct {
 	claim *resourcev1.ResourceClaim
 }
 
-// inVain are the claims that hold devices for members that wait, and that nobody has reserved.
+// inVain returns the claims that hold devices for members that wait, and that nobody has reserved.
 func (d *Deallocator) inVain() (found []holding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +136,7 @@ func (d *Deallocator) inVain() (found []holding) {
 	return found
 }
 
-// isInVain says that a claim has devices that nobody has reserved, and is of the pod alone.
+// isInVain reports whether a claim has devices that nobody has reserved, and is of the pod alone.
 func isInVain(claim *resourcev1.ResourceClaim, pod *cluster.Pod) bool {
 	return claim.Status.Allocation != nil && len(claim.Status.ReservedFor) == 0 && claim.DeletionTimestamp == nil &&
 		metav1.IsControlledBy(claim, pod)

@@ -164,7 +164,7 @@ func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 			after: 3500 * time.Millisecond, want: changed,
 		},
 		"it has been reserved since": {there: claim(reservedFor("member")), after: 3500 * time.Millisecond, want: changed},
-		"it has been made anew since": {
+		"it has been made again since": {
 			there: claim(func(c *resourcev1.ResourceClaim) { c.UID = "new" }), after: 3500 * time.Millisecond, want: changed,
 		},
 		"somebody writes at the same time":  {err: stale, after: 3500 * time.Millisecond, want: changed},

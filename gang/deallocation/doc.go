@@ -6,7 +6,7 @@
 // from a node (PostFilter), but not while it is something else that does, as that the nodes are full. So they are lost to
 // all others for as long as the gang waits.
 //
-// What is taken back is what PostFilter would take: the allocation of a claim that nobody has reserved. Whoever wants it
-// meanwhile writes to the claim, and either write fails: the API server takes a write to a former version for a conflict,
-// and does not reserve what is not allocated.
+// It takes back what PostFilter would take back: the allocation of a claim that nobody has reserved. Anybody who wants the
+// claim meanwhile writes to it, and one of the two writes fails: the API server takes a write to a former version for a
+// conflict, and does not reserve a claim that is not allocated.
 package deallocation

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// patience is how long somebody waits at most for the pods that there are at the start.
+	// patience is how long somebody waits at most for the pods of the start.
 	patience = 10 * time.Second
 	// syncPoll is how often it is looked whether they are all known.
 	syncPoll = 20 * time.Millisecond
@@ -121,7 +121,7 @@ func (p *Pods) Run(ctx context.Context) {
 	}
 }
 
-// Synced says that all pods that there were at the start have been told, or that this takes
+// Synced reports whether all pods that there were at the start have been told, or that this takes
 // too long to be waited for: without them a group may wait for longer than it must, and
 // never starts too early.
 func (p *Pods) Synced() bool {

@@ -68,7 +68,7 @@ type phaseIs corev1.PodPhase
 func (p phaseIs) Has(field string) bool { return field == "status.phase" }
 func (p phaseIs) Get(string) string     { return string(p) }
 
-// show shows an event of a pod to those who watch for its phase and its labels.
+// show shows an event of a pod to the watches on its phase and its labels.
 func (p *podServer) show(event watch.EventType, phase corev1.PodPhase, pod *metav1.PartialObjectMetadata) {
 	p.mu.Lock()
 	for _, w := range p.watches {

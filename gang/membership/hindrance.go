@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// Kind is what sort of thing keeps a group from starting.
+// Kind is the kind of reason that keeps a group from starting.
 type Kind int
 
 // The kinds of hindrances.
@@ -27,8 +27,8 @@ type Hindrance struct {
 	Why  string // in words
 }
 
-// Unasked is why it is not known what is asked of a group, nil when it is. The spec is nil for a group without an object of
-// which no member says anything.
+// Unasked says why it is not known what is asked of a group, nil when it is known. The spec is nil for a group
+// without an object whose members say nothing.
 func Unasked(key Key, spec *Spec) *Hindrance {
 	switch {
 	case spec == nil:
@@ -41,12 +41,11 @@ func Unasked(key Key, spec *Spec) *Hindrance {
 	}
 }
 
-// Siblings are the groups that start together with one: several
-// for a gang of several roles (muster.dev/groups, and Koordinator's
-// gang.scheduling.koordinator.sh/groups). There is a hindrance when one of them is not there
-// or asks for nonsense, or does not say that it starts together with the same groups: what
-// becomes of one becomes of all, so that all must know of it. And who may write in a namespace
-// must not decide that for a group of another one.
+// Siblings returns the groups that start together with one: several for a gang of several roles (muster.dev/groups,
+// and Koordinator's gang.scheduling.koordinator.sh/groups). There is a hindrance when one of them is not there
+// or asks for nonsense, or does not say that it starts together with the same groups: they share their fate, so
+// that all must know of it. And a user who may write in a namespace must not decide that for a group of another
+// one.
 //
 // Asked says what is asked of a group that has members, nil when it has none, or why that is not known.
 func (s *Spec) Siblings(key Key, asked func(Key) (*Spec, *Hindrance)) (siblings []Key, not *Hindrance) {

@@ -13,10 +13,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Lacking says in words of which resource all nodes together have less free than a group asks for by its minResources,
-// what its own members take being free to it; "" when there is enough. It is the
-// check of minResources in the coscheduling plugin: it knows nothing of how what is free is
-// spread over nodes, and a plan must follow.
+// Lacking names the resource whose free amount on all nodes together is less than the minResources of a group
+// ask for; "" when there is enough. Resources of its own members count as free. It is the check of minResources
+// in the coscheduling plugin: it ignores how the free resources are spread over nodes, and a plan must follow.
 func Lacking(asked corev1.ResourceList, own []*cluster.Pod, snap *cluster.Snapshot) string {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if name == corev1.ResourcePods || v1alpha1.Costless(name) {
@@ -30,7 +29,7 @@ func Lacking(asked corev1.ResourceList, own []*cluster.Pod, snap *cluster.Snapsh
 	return ""
 }
 
-// freeOf is how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
+// freeOf returns how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
 func freeOf(name corev1.ResourceName, own []*cluster.Pod, snap *cluster.Snapshot) resource.Quantity {
 	var free resource.Quantity
 	scalar := unique.Make(name)

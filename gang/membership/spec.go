@@ -34,7 +34,7 @@ func BoundsOf(c *config.Gangs) Bounds {
 	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout.Duration, MaxMembers: int(c.MaxMembers)}
 }
 
-// Spec is what is asked of a group.
+// Spec holds a user's demands on a group.
 type Spec struct {
 	MinMember    int
 	MinResources corev1.ResourceList
@@ -49,7 +49,7 @@ type Spec struct {
 	// From is the PodGroup, nil for a group without an object, and Created when it was created.
 	From    *unstructured.Unstructured
 	Created time.Time
-	// Err is what is wrong with it.
+	// Err says what is wrong with the spec, nil for nothing.
 	Err error
 }
 
@@ -103,8 +103,8 @@ func (b Bounds) Said(members iter.Seq[*corev1.Pod]) *Spec {
 	return b.Declared(first)
 }
 
-// Declared returns what a member of a group without an object asks for. Of those that say something
-// (see [Says]), the one of the first name speaks for the group.
+// Declared returns what a member of a group without an object asks for. The member with the first name, among
+// the ones that say something (see [Says]), speaks for the group.
 func (b Bounds) Declared(member *corev1.Pod) *Spec {
 	s := &Spec{Timeout: b.Timeout}
 	minMember, err := v1alpha1.DecodeMinMember(member.Annotations)
@@ -123,7 +123,7 @@ func (b Bounds) Declared(member *corev1.Pod) *Spec {
 	return s
 }
 
-// tooLarge says what is wrong with a group of so many members.
+// tooLarge says what is wrong with a group of minMember members.
 func (b Bounds) tooLarge(field string, minMember int) error {
 	if minMember <= b.MaxMembers {
 		return nil
@@ -145,7 +145,7 @@ func (s *Spec) WithMinMember(minMember int) *Spec {
 	return &other
 }
 
-// InBatches reports whether those that start together are a batch of their own each time.
+// InBatches reports whether members that start together are a batch of their own each time.
 func (s *Spec) InBatches() bool { return s.Policy.MatchPolicy == v1alpha1.MatchOnlyWaiting }
 
 // Once reports whether quorum that was reached once is enough for good.
@@ -156,8 +156,8 @@ func (s *Spec) WasSatisfied() bool {
 	return s.Once() && (s.Satisfied || s.Record != nil && s.Record.Bound)
 }
 
-// Missing is how many members have to get a place before any starts, when so many are on nodes: 0 when they start one
-// by one.
+// Missing returns how many more members have to get a place before any starts, when bound members are on nodes:
+// 0 when they start one by one.
 func (s *Spec) Missing(bound int) int {
 	switch {
 	case s.WasSatisfied():
@@ -169,15 +169,15 @@ func (s *Spec) Missing(bound int) int {
 	}
 }
 
-// Bears reports whether a group may wait while so many members are without a place: they are no more than
-// some percent of those that it needs (the rule of PostFilter in the coscheduling plugin, where it is 10), or
-// it is not strict.
+// Bears reports whether a group may wait while a number of members is without a place. It may if they are no
+// more than some percent of its minMember (the rule of PostFilter in the coscheduling plugin, where it is 10),
+// or if it is not strict.
 func (s *Spec) Bears(missing, percent int) bool {
 	return missing*100 <= s.MinMember*percent || s.Policy.GangMode == v1alpha1.GangNonStrict
 }
 
-// Disagreement says in words what another group says otherwise than this one of who starts together,
-// "" when they name the same groups, each with itself.
+// Disagreement says in words how another group differs from this one about the groups that start together, ""
+// when they name the same groups, each with itself.
 func (s *Spec) Disagreement(key Key, other *Spec, otherKey Key) string {
 	together, theirs := s.together(key), other.together(otherKey)
 	if theirs.Equal(together) {

@@ -28,7 +28,7 @@ var (
 type Record struct {
 	// Members is how many were bound before, had succeeded or were let go.
 	Members int `json:"members"`
-	// MinMember is what was asked for.
+	// MinMember is the number that was asked for.
 	MinMember int       `json:"minMember"`
 	Time      time.Time `json:"time"`
 	// PodGroup is the UID of the object that it was written on: a copy of that is not started.
@@ -42,8 +42,8 @@ type Record struct {
 	// Room says how the scheduler kept the places of the members free before their gates were lifted; "" for a gang
 	// whose bind calls were held.
 	Room Room `json:"room,omitempty"`
-	// Bound says that as many as were asked for were bound, of a gang for which that is enough for good. It is
-	// written when they are.
+	// Bound says that the number asked for was bound, of a gang that needs this only once. It is written when
+	// they are.
 	Bound bool `json:"bound,omitempty"`
 	// Epoch says under which leader it was written.
 	Epoch Epoch `json:"epoch,omitzero"`
@@ -64,13 +64,13 @@ const (
 // Epoch orders the leaders of replicas. The zero Epoch, without leader election, is neither
 // before nor after another one.
 type Epoch struct {
-	// Lease is when the Lease was created: who deletes it has the count begin anew.
+	// Lease is when the Lease was created: deleting it restarts the count.
 	Lease time.Time `json:"lease"`
 	// Transitions is spec.leaseTransitions of the Lease.
 	Transitions int32 `json:"transitions"`
 }
 
-// after says that an epoch is a later one than another.
+// after reports whether an epoch is a later one than another.
 func (e Epoch) after(other Epoch) bool {
 	switch {
 	case e == Epoch{} || other == Epoch{}:
@@ -85,9 +85,9 @@ func (e Epoch) after(other Epoch) bool {
 // longest is how long a record may be as text, in bytes: anybody may write an annotation.
 const longest = 1024
 
-// Of is the last record on a PodGroup, nil when there is none, somebody wrote nonsense, or it does not name the object:
-// it was copied from another one, or was there when the PodGroup was created. Who may write to the PodGroup can forge one:
-// what it says decides about that group alone, see package core.
+// Of returns the last record on a PodGroup, nil when there is none, somebody wrote nonsense, or it does not
+// name the object: it was copied from another one, or was there when the PodGroup was created. A user who may
+// write to the PodGroup can forge one: it decides about that group alone, see package core.
 func Of(podGroup metav1.Object) *Record {
 	text, recorded := podGroup.GetAnnotations()[Annotation]
 	var r Record

@@ -85,7 +85,7 @@ func (w *Writer) try(ctx context.Context, counted, latest *unstructured.Unstruct
 	return err
 }
 
-// asksForMore says that minMember was raised since the members were counted, beyond them.
+// asksForMore reports whether minMember was raised since the members were counted, beyond them.
 func asksForMore(counted, latest *unstructured.Unstructured, members int) bool {
 	before, err := v1alpha1.Decode(counted)
 	after, latestErr := v1alpha1.Decode(latest)

@@ -5,9 +5,9 @@
 //	                       │
 //	                      Next → patch of status → Events
 //
-// A [Writer] is told only that something may have changed. It asks what there is to say
-// when it comes to it, so that a burst of changes is one write and the last word is always
-// said. [Next] is the whole of what it says, as a function.
+// A [Writer] is told only that something may have changed. It asks for the present state when it comes to the
+// group, so that a burst of changes is one write and the last word is always said. [Next] derives all that it
+// says, as a function.
 //
 // What holds at any time:
 //

@@ -25,14 +25,13 @@ const (
 	maxTold = 20_000
 	// maxNote is how many bytes of words an event may have.
 	maxNote = 1024
-	// action is what muster was doing, by kube-scheduler's name for it.
+	// action is kube-scheduler's name for muster's action.
 	action = "Scheduling"
 	// component is who muster is in events that are not about a profile of its.
 	component = "muster"
 )
 
-// Object is what events are about: a pod, or a PodGroup that knows its API group, as a
-// decoded one does.
+// Object is the subject of an event: a pod, or a PodGroup that knows its API group, as a decoded one does.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -51,7 +50,7 @@ type Events struct {
 // Recorders returns the recorder of the events that a scheduler reports, by its name.
 type Recorders func(schedulerName string) events.EventRecorder
 
-// NewEvents returns Events that are recorded by recorders such as those of [NewRecorders].
+// NewEvents returns Events that are recorded by recorders such as the result of [NewRecorders].
 func NewEvents(recorders Recorders) *Events {
 	return &Events{recorders: recorders, seed: maphash.MakeSeed(), lately: gocache.New(quiet, 0), words: gocache.New(repeat, 0)}
 }

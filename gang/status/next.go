@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// Observation is what is known of a group at one moment.
+// Observation describes a group at one moment.
 type Observation struct {
 	// PodGroup is the object as the watch last showed it, from [v1alpha1.Decode]. It is
 	// not changed.
@@ -25,7 +25,7 @@ type Observation struct {
 	SchedulerName string
 	// OccupiedBy are the owners of the pods, as namespace/name, separated by commas.
 	OccupiedBy string
-	// Note is what has to be said besides, "" for nothing.
+	// Note is a further remark, "" for none.
 	Note string
 	// Reason and Message say why the group waits. They are left out when it does not, and may
 	// be left empty: then the counts speak.
@@ -36,8 +36,8 @@ type Observation struct {
 // Next returns the status that a group is to have: the phase and the condition Scheduled
 // follow from the counts, the times also from the status before.
 //
-// The status of a group that has finished stays as it is when its pods are cleaned up. It
-// begins anew with the next pod.
+// The status of a group that has finished stays as it is when its pods are cleaned up. The next pod starts it
+// over.
 func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 	was, c := o.PodGroup.Status, o.Counts
 	next := v1alpha1.PodGroupStatus{
@@ -70,12 +70,12 @@ func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 	return next
 }
 
-// pods is a number of pods as the API has it.
+// pods returns a number of pods as the API has it.
 func pods(n int) int32 {
 	return int32(n) //nolint:gosec // a cluster has fewer than 2³¹ pods
 }
 
-// scheduled is the condition of that type, without the time.
+// scheduled returns the condition of that type, without the time.
 func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 	c, minMember := o.Counts, int(o.PodGroup.Spec.MinMember)
 	condition := metav1.Condition{

@@ -126,7 +126,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 				Conditions:        condition("True", Scheduled, "at least 3 pods are bound", at(7)),
 			},
 		},
-		{"10: another pod begins it anew", Observation{Counts: Counts{Pending: 1}}, v1alpha1.PodGroupStatus{
+		{"10: another pod restarts it", Observation{Counts: Counts{Pending: 1}}, v1alpha1.PodGroupStatus{
 			Phase: "Pending", Conditions: condition("False", MembersMissing, "1 of 3 pods exist", at(10)),
 		}},
 		{"11: with another start", Observation{Counts: Counts{Pending: 1, Held: 2}}, v1alpha1.PodGroupStatus{

@@ -12,17 +12,17 @@ type Counts struct {
 	Failed    int
 }
 
-// All is how many pods there are.
+// All returns how many pods there are.
 func (c Counts) All() int { return c.unfinished() + c.Succeeded + c.Failed }
 
 func (c Counts) unfinished() int { return c.Pending + c.Held + c.Bound + c.Running }
 
-// scheduled are the pods that were bound and have not failed.
+// scheduled returns the pods that were bound and have not failed.
 func (c Counts) scheduled() int { return c.Bound + c.started() }
 
 func (c Counts) started() int { return c.Running + c.Succeeded }
 
-// Phases are all phases of a group.
+// Phases returns all phases of a group.
 func Phases() []v1alpha1.PodGroupPhase {
 	return []v1alpha1.PodGroupPhase{
 		v1alpha1.PodGroupPending, v1alpha1.PodGroupPreScheduling, v1alpha1.PodGroupScheduling, v1alpha1.PodGroupScheduled,
@@ -30,7 +30,7 @@ func Phases() []v1alpha1.PodGroupPhase {
 	}
 }
 
-// Phase returns the phase of a group with so many pods.
+// Phase returns the phase of a group by its minMember and the counts of its pods.
 func Phase(minMember int, c Counts) v1alpha1.PodGroupPhase {
 	switch {
 	case c.All() < minMember:

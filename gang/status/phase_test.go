@@ -17,11 +17,11 @@ func TestPhase(t *testing.T) {
 		{"too few pods", Counts{Pending: 2}, v1alpha1.PodGroupPending},
 		{"too few pods, though some are held", Counts{Held: 2}, v1alpha1.PodGroupPending},
 		{"too few pods, though all of them run", Counts{Running: 2}, v1alpha1.PodGroupPending},
-		{"too few pods, one of which has failed", Counts{Running: 1, Failed: 1}, v1alpha1.PodGroupPending},
+		{"too few pods, one of them failed", Counts{Running: 1, Failed: 1}, v1alpha1.PodGroupPending},
 
 		{"enough pods", Counts{Pending: 3}, v1alpha1.PodGroupPreScheduling},
 		{"more than enough pods", Counts{Pending: 5}, v1alpha1.PodGroupPreScheduling},
-		{"enough pods, one of which failed before the others had a place", Counts{Pending: 2, Failed: 1}, v1alpha1.PodGroupPreScheduling},
+		{"enough pods, one of them failed before the others had a place", Counts{Pending: 2, Failed: 1}, v1alpha1.PodGroupPreScheduling},
 
 		{"one is held", Counts{Pending: 2, Held: 1}, v1alpha1.PodGroupScheduling},
 		{"all are held", Counts{Held: 3}, v1alpha1.PodGroupScheduling},

@@ -182,7 +182,7 @@ func (w *Writer[Key]) patch(ctx context.Context, podGroup *v1alpha1.PodGroup, ne
 	return written, nil
 }
 
-// statusPatch is the merge patch that gives a PodGroup a status.
+// statusPatch returns the merge patch that gives a PodGroup a status.
 func statusPatch(podGroup *v1alpha1.PodGroup, next v1alpha1.PodGroupStatus) ([]byte, error) {
 	type identity struct {
 		UID             types.UID `json:"uid"`

@@ -119,7 +119,7 @@ func (w *world) store(object *unstructured.Unstructured) error {
 	return errors.Join(err, w.client.Tracker().Update(w.resource, object, object.GetNamespace()))
 }
 
-// change is what somebody else does to the PodGroup.
+// change has somebody else change the PodGroup.
 func (w *world) change(f func(*unstructured.Unstructured)) {
 	w.Helper()
 	object := w.stored()
@@ -153,7 +153,7 @@ func (w *world) watch() {
 	w.seen.PodGroup = podGroup
 }
 
-// count has the manager know so many pods.
+// count has the manager know that many pods.
 func (w *world) count(counts Counts) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 // is over, those between are left out.
 const mostLooks = 10
 
-// looks are what was measured on a node within some time up to the latest look, oldest first.
+// looks are the measurements of a node within some time up to the latest look, oldest first.
 type looks []*cluster.Usage
 
-// add adds a look, and drops those that are too old or too many. Without a time it alone stays.
+// add adds a look, and drops looks that are too old or too many. Without a time it alone stays.
 func (l looks) add(usage *cluster.Usage, over time.Duration) looks {
 	over = min(over, source.LongestDuration)
 	if last := len(l) - 1; last > 0 && l[last].Updated.Sub(l[last-1].Updated) < over/mostLooks {
@@ -33,7 +33,7 @@ func (l looks) add(usage *cluster.Usage, over time.Duration) looks {
 	return append(l, usage)
 }
 
-// average is the latest look with averages in place of what the node, its pods and all else on it used
+// average returns the latest look with averages in place of what the node, its pods and all else on it used
 // then. A pod has that of the looks which it is in.
 func (l looks) average() *cluster.Usage {
 	latest := *l[len(l)-1]
@@ -54,7 +54,7 @@ func (l looks) average() *cluster.Usage {
 	return &latest
 }
 
-// mean is the average of some amounts of all looks that have them, rounded to the nearest.
+// mean returns the average of some amounts of all looks that have them, rounded to the nearest.
 func mean(l looks, of func(*cluster.Usage) (*cluster.Resources, bool)) cluster.Resources {
 	var sum cluster.Resources
 	n := int64(0)

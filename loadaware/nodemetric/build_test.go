@@ -187,7 +187,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// followed is what a follower was told last of each node.
+// followed holds the last report to a follower about each node.
 type followed map[string]*cluster.Usage
 
 func (f followed) Report(node string, usage *cluster.Usage) { f[node] = usage }

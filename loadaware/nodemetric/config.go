@@ -19,7 +19,7 @@ const (
 	ReasonNodeConfigInvalid = "NodeConfigInvalid"
 )
 
-// action is what muster was doing, in events.
+// action is muster's action in events.
 const action = "ConfiguringNodeMetrics"
 
 // followConfig has the policy of the ConfigMap followed until the context ends. Nothing is
@@ -102,7 +102,7 @@ func (c *Controller) configured(config *corev1.ConfigMap) {
 	c.apply(policy)
 }
 
-// shorten cuts an error to what fits into an event, beside other words. Whoever writes the ConfigMap
+// shorten cuts an error to a length that fits into an event, beside other words. The author of the ConfigMap
 // writes the values that errors repeat.
 func shorten(err error) error {
 	const most = 800

@@ -44,8 +44,8 @@ type ControllerOptions struct {
 	Namespace string
 }
 
-// Controller has a NodeMetric for each node, with the spec that the ConfigMap's policy says,
-// and deletes those of nodes that are gone. It reads and writes no status.
+// Controller has a NodeMetric for each node, with the spec that the ConfigMap's policy says, and deletes
+// NodeMetrics of nodes that are gone. It reads and writes no status.
 type Controller struct {
 	ControllerOptions
 	nodes dynamic.ResourceInterface
@@ -141,8 +141,8 @@ func (c *Controller) apply(policy *Policy) {
 	c.lookAtAll()
 }
 
-// wanted is what the spec of a node's NodeMetric is to say, nil when there is to be none; false
-// when that is not known yet.
+// wanted returns the spec that a node's NodeMetric is to have, nil when there is to be none; false when that is
+// not known yet.
 func (c *Controller) wanted(name string) (policy *v1alpha1.NodeMetricCollectPolicy, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *Controller) wanted(name string) (policy *v1alpha1.NodeMetricCollectPoli
 	return c.policy.For(node.Labels), true
 }
 
-// differs says that a NodeMetric is not as it is to be.
+// differs reports whether a NodeMetric is not as it is to be.
 func (c *Controller) differs(name string, observed *Observed) bool {
 	policy, known := c.wanted(name)
 	return known && (observed.Err != nil || !equality.Semantic.DeepEqual(observed.Spec.CollectPolicy, policy))

@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/api/slo/v1alpha1"
 )
 
-// spec is what the spec of a NodeMetric says, in short.
+// spec returns the spec of a NodeMetric, in short.
 func (w *world) spec(name string) string {
 	w.Helper()
 	metric, err := v1alpha1.Decode(&unstructured.Unstructured{Object: w.stored(name)})

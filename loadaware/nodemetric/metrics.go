@@ -2,7 +2,7 @@ package nodemetric
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// What is written.
+// The kinds of writes.
 const (
 	created  = "create"
 	deleted  = "delete"

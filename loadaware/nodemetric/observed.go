@@ -16,14 +16,14 @@ import (
 	"muster.dev/muster/loadaware/source"
 )
 
-// Observed is what is kept of a NodeMetric.
+// Observed holds the parts of a NodeMetric that are kept.
 type Observed struct {
 	metav1.PartialObjectMetadata
 	Spec v1alpha1.NodeMetricSpec
-	// Usage is what its status says; see [cluster.Cluster.SetUsage].
+	// Usage is the usage in its status; see [cluster.Cluster.SetUsage].
 	Usage *cluster.Usage
-	// Refused is what is absurd in its status, Unmeasured that its node is not measured therefore. Pods
-	// and statistics of which figures are absurd are not in Usage.
+	// Refused lists the absurd figures in its status, Unmeasured says that its node counts as not measured
+	// because of them. Usage leaves out pods and statistics with absurd figures.
 	Refused    []source.Refusal
 	Unmeasured bool
 	// Err says that the object makes no sense, and has nothing but its metadata.
@@ -93,7 +93,7 @@ func (o *Observed) read(metric *v1alpha1.NodeMetric) {
 	}
 }
 
-// resourceMap is what an amount is in a NodeMetric.
+// resourceMap writes an amount as NodeMetrics do.
 func resourceMap(amount cluster.Resources) v1alpha1.ResourceMap {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(amount.MilliCPU, resource.DecimalSI),

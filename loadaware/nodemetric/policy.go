@@ -38,13 +38,13 @@ type Policy struct {
 	nodes   []nodeStrategy
 }
 
-// nodeStrategy is what differs on the nodes that a selector selects.
+// nodeStrategy is the difference that applies to the nodes of a selector.
 type nodeStrategy struct {
 	selector labels.Selector
 	strategy strategy
 }
 
-// DefaultPolicy is the policy of a cluster without a ConfigMap.
+// DefaultPolicy returns the policy of a cluster without a ConfigMap.
 func DefaultPolicy() *Policy {
 	var durations []metav1.Duration
 	for _, d := range []time.Duration{5 * time.Minute, 10 * time.Minute, 30 * time.Minute} {
@@ -87,8 +87,8 @@ func ParsePolicy(text string) (policy *Policy, wrong, err error) {
 	return policy, errors.Join(all...), nil
 }
 
-// parseNodeStrategy returns with an error an entry that changes nothing, without a selector if that
-// is what is wrong.
+// parseNodeStrategy returns with an error an entry that changes nothing, without a selector if the selector is
+// wrong.
 func parseNodeStrategy(path *field.Path, text []byte) (nodeStrategy, error) {
 	var head struct {
 		Name         string                `json:"name"`
@@ -136,7 +136,7 @@ func (s strategy) validate(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// with is the strategy with what another one says over it.
+// with returns the strategy with what another one says over it.
 func (s strategy) with(over strategy) strategy {
 	if over.AggregateDurationSeconds != nil {
 		s.AggregateDurationSeconds = over.AggregateDurationSeconds
@@ -150,7 +150,7 @@ func (s strategy) with(over strategy) strategy {
 	return s
 }
 
-// For is the policy for a node with these labels: what the first of nodeConfigs that selects
+// For returns the policy for a node with these labels: what the first of nodeConfigs that selects
 // it says, over what the cluster says. It must not be changed.
 func (p *Policy) For(node map[string]string) *v1alpha1.NodeMetricCollectPolicy {
 	s := p.cluster

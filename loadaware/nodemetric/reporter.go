@@ -81,7 +81,7 @@ func (r *Reporter) Report(node string, usage *cluster.Usage) {
 	}
 }
 
-// averagedOver is what time a NodeMetric asks for averages over, 0 when it does not.
+// averagedOver returns the time that a NodeMetric asks for averages over, 0 when it asks for none.
 func averagedOver(observed *Observed) time.Duration {
 	if observed == nil || observed.Spec.CollectPolicy == nil || observed.Spec.CollectPolicy.AggregateDurationSeconds == nil {
 		return 0
@@ -89,7 +89,7 @@ func averagedOver(observed *Observed) time.Duration {
 	return time.Duration(min(*observed.Spec.CollectPolicy.AggregateDurationSeconds, int64(source.LongestDuration/time.Second)+1)) * time.Second
 }
 
-// due says that a NodeMetric is to say what a node uses.
+// due reports whether a NodeMetric is to say what a node uses.
 func due(observed *Observed, usage *cluster.Usage) bool {
 	if usage == nil {
 		return false

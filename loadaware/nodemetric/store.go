@@ -40,14 +40,14 @@ func (s *Store) Follow(follow func(node string, observed *Observed)) {
 	s.followers = append(s.followers, follow)
 }
 
-// Get is the NodeMetric of a node, nil when there is none.
+// Get returns the NodeMetric of a node, nil when there is none.
 func (s *Store) Get(node string) *Observed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.byNode[node]
 }
 
-// Durations are what the NodeMetric of a node asks for statistics over.
+// Durations returns the times that the NodeMetric of a node asks for statistics over.
 func (s *Store) Durations(node string) (over []time.Duration) {
 	if observed := s.Get(node); observed != nil {
 		if policy := observed.Spec.CollectPolicy; policy != nil && policy.NodeAggregatePolicy != nil {
@@ -59,15 +59,15 @@ func (s *Store) Durations(node string) (over []time.Duration) {
 	return over
 }
 
-// Names are the nodes that have a NodeMetric, in no order.
+// Names returns the nodes that have a NodeMetric, in no order.
 func (s *Store) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.byNode))
 }
 
-// Handler is what the watch is to tell, and watched what is told how it goes: [ErrUndefined]
-// from when the resource is gone.
+// Handler takes in the events of the watch. watched is told how the watch goes: [ErrUndefined] from when the
+// resource is gone.
 func (s *Store) Handler(watched func(error)) cluster.CustomHandler {
 	return cluster.CustomHandler{
 		Trim:    Trim,

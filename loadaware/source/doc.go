@@ -12,10 +12,10 @@
 //
 // What holds at any time:
 //
-//   - Nothing waits for a source. While it cannot be reached the last figures stay, and get
-//     older: what that means is up to those who read them. [Health] says it once to people.
+//   - Nothing waits for a source. While it cannot be reached the last figures stay, and get older: their
+//     readers decide what that means. [Health] says it once to people.
 //   - The [Keeper] alone lets time pass: it sets the usage of a node when there is a report,
 //     and once more when its age crosses a length of time that somebody cares about.
 //   - Figures are never mixed: a report has all of a node or does not come.
-//   - What nobody can believe of a node is a [Refusal]: that node is not measured, and all others are.
+//   - A figure of a node that nobody can believe is a [Refusal]: that node is not measured, and all others are.
 package source

@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// figures are what nodes or pods use, resource by resource, as answers to queries say it. A node or
-// pod of which one figure is absurd has none.
+// figures are the figures of nodes or pods, resource by resource, from answers to queries. A node or pod with
+// one absurd figure has none.
 type figures[Key comparable] struct {
 	used map[Key]corev1.ResourceList
-	// refused is what is absurd, in the order in which it came.
+	// refused are the absurd figures, in the order in which they came.
 	refused []refusedFigure[Key]
 	void    map[Key]bool
 }
@@ -67,8 +67,8 @@ func absurd(value float64) Absurdity {
 	return ""
 }
 
-// complete leaves out whom not all queries answer for, and returns what is missing: of resources
-// whose queries answer for somebody.
+// complete leaves out every node or pod that not all queries answer for, and returns what is missing: of
+// resources whose queries answer for somebody.
 func (f *figures[Key]) complete(asked []corev1.ResourceName, answered map[corev1.ResourceName]bool) (missing []refusedFigure[Key]) {
 	for of, amounts := range f.used {
 		if len(amounts) == len(asked) {
@@ -84,8 +84,8 @@ func (f *figures[Key]) complete(asked []corev1.ResourceName, answered map[corev1
 	return missing
 }
 
-// Believe says what is absurd in what a node is said to use: a figure below zero, and that there is
-// none of cpu or memory.
+// Believe returns the absurd figures in the reported use of a node: figures below zero, and missing figures of
+// cpu or memory.
 func Believe(node string, used corev1.ResourceList) []Refusal {
 	return append(BelowNothing(node, used), lacking(node, used)...)
 }
@@ -101,7 +101,7 @@ func BelievePod(name types.NamespacedName, used corev1.ResourceList) (refused []
 	return refused, len(refused) == 0 && len(lacking(of, used)) == 0
 }
 
-// BelowNothing are the figures that are below zero.
+// BelowNothing returns the figures that are below zero.
 func BelowNothing(of string, used corev1.ResourceList) (refused []Refusal) {
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if quantity := used[name]; quantity.Sign() < 0 {

@@ -20,7 +20,7 @@ const (
 	ReasonReachable   = "LoadSourceReachable"
 )
 
-// action is what muster was doing, in events.
+// action is muster's action in events.
 const action = "ReadingUsage"
 
 // Status is how a source fares.
@@ -124,7 +124,7 @@ func (h *Health) tell(kind, reason, note string, args ...any) {
 	}
 }
 
-// Measured says what a source answered that is polled, and of which nodes.
+// Measured takes note of the answer of a polled source, and of the nodes in it.
 func (h *Health) Measured(reading *Reading, snap *cluster.Snapshot) {
 	known := make([]Refusal, 0, len(reading.Refused))
 	for _, refusal := range reading.Refused {
@@ -136,7 +136,7 @@ func (h *Health) Measured(reading *Reading, snap *cluster.Snapshot) {
 	h.answers.observe(reading, snap)
 }
 
-// Status is how the source fares now.
+// Status returns how the source fares now.
 func (h *Health) Status() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()

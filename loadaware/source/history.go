@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// usualDurations are the lengths of time that statistics of all nodes are over, ascending.
+// usualDurations returns the lengths of time that statistics of all nodes are over, ascending.
 func usualDurations() []time.Duration {
 	return []time.Duration{5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 }
@@ -24,8 +24,8 @@ const (
 	mostSamples = 1801
 )
 
-// Durations are those that there are statistics over where some are wanted, ascending: the usual ones, and
-// the first of those that are wanted, as far as they are within bounds.
+// Durations returns the times to keep statistics over, ascending: the usual ones, and the first of the wanted
+// ones, as far as they are within bounds.
 func Durations(wanted []time.Duration) []time.Duration {
 	all, more := usualDurations(), 0
 	for _, d := range wanted {
@@ -37,7 +37,7 @@ func Durations(wanted []time.Duration) []time.Duration {
 	return all
 }
 
-// percentiles are the statistics beside the average.
+// percentiles returns the statistics beside the average.
 func percentiles() []percentile {
 	return []percentile{{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}}
 }
@@ -49,8 +49,8 @@ type percentile struct {
 
 const average = "avg"
 
-// history is what a node used within span up to the latest sample, oldest first, in at most as many
-// samples as come in the interval, and at most mostSamples.
+// history is the use of a node within span up to the latest sample, oldest first. It has no more samples than
+// come in the interval, and at most mostSamples.
 type history struct {
 	interval, span time.Duration
 	samples        []sample
@@ -61,13 +61,13 @@ type sample struct {
 	used cluster.Resources
 }
 
-// newHistory is an empty history of samples that come in some interval.
+// newHistory returns an empty history of samples that come in some interval.
 func newHistory(interval time.Duration) *history {
 	return &history{interval: interval, span: slices.Max(usualDurations())}
 }
 
-// add adds a sample, and drops those that are too old or too many. It returns false, and
-// does nothing, when the sample is not newer than all others.
+// add adds a sample, and drops samples that are too old or too many. It returns false, and does nothing, when
+// the sample is not newer than all others.
 func (h *history) add(s sample) bool {
 	last := len(h.samples) - 1
 	if last >= 0 && !s.at.After(h.samples[last].at) {
@@ -83,7 +83,7 @@ func (h *history) add(s sample) bool {
 	return true
 }
 
-// last are the samples of some time up to the newest one.
+// last returns the samples of some time up to the newest one.
 func (h *history) last(d time.Duration) []sample {
 	from := h.samples[len(h.samples)-1].at.Add(-d)
 	i, _ := slices.BinarySearchFunc(h.samples, from, func(s sample, from time.Time) int {
@@ -95,8 +95,8 @@ func (h *history) last(d time.Duration) []sample {
 	return h.samples[i:]
 }
 
-// aggregates are all statistics over some durations, as far as there are samples. A percentile is
-// the least value that so many percent of the samples do not exceed.
+// aggregates returns all statistics over some durations, as far as there are samples. A percentile is the
+// least value that its percentage of the samples does not exceed.
 func (h *history) aggregates(over []time.Duration) []cluster.Aggregate {
 	var all []cluster.Aggregate
 	for _, d := range over {
@@ -141,7 +141,7 @@ func aggregate(into []cluster.Aggregate, samples []sample) {
 	}
 }
 
-// scalarsOf are the scalar resources of which some sample has something, in their order.
+// scalarsOf returns the scalar resources that some sample has an amount of, in their order.
 func scalarsOf(samples []sample) []cluster.ScalarName {
 	var all cluster.Resources
 	for _, s := range samples {

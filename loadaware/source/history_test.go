@@ -140,8 +140,8 @@ func TestDurationsAreThoseThatAreWantedWithinBounds(t *testing.T) {
 	}
 }
 
-// TestALongHistoryKeepsABoundedNumberOfSamples has a sample each second for two hours, of which each minute uses
-// what its number says.
+// TestALongHistoryKeepsABoundedNumberOfSamples has a sample each second for two hours. Each minute uses its own
+// number.
 func TestALongHistoryKeepsABoundedNumberOfSamples(t *testing.T) {
 	h := newHistory(time.Second)
 	h.span = LongestDuration

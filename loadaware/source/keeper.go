@@ -29,8 +29,8 @@ type KeeperOptions struct {
 	Expirations []time.Duration
 }
 
-// Keeper sets the usage of nodes in the view of the cluster: when it is reported, and anew
-// when its age crosses one of the expirations. It is safe for concurrent use.
+// Keeper sets the usage of nodes in the view of the cluster: when it is reported, and again when its age
+// crosses one of the expirations. It is safe for concurrent use.
 type Keeper struct {
 	clock   clock.PassiveClock
 	cluster *cluster.Cluster
@@ -106,7 +106,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// age sets the usage of a node anew if its age has crossed an expiration.
+// age sets the usage of a node again if its age has crossed an expiration.
 func (k *Keeper) age(node string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,7 +132,7 @@ func (k *Keeper) set(node string, usage *cluster.Usage) {
 	}
 }
 
-// crossing is when the age of figures, as they were last seen, crosses the next expiration.
+// crossing returns when the age of figures, as they were last seen, crosses the next expiration.
 func (k *Keeper) crossing(usage *cluster.Usage) (at time.Time, comes bool) {
 	if usage.Updated.IsZero() {
 		return time.Time{}, false // older than anything
@@ -145,7 +145,7 @@ func (k *Keeper) crossing(usage *cluster.Usage) (at time.Time, comes bool) {
 	return time.Time{}, false
 }
 
-// Ages are how old the figures of all nodes are by now, by the names of the nodes. That of a
+// Ages returns how old the figures of all nodes are by now, by the names of the nodes. That of a
 // node whose source never measured anything is negative.
 func (k *Keeper) Ages() map[string]time.Duration {
 	k.mu.Lock()

@@ -11,19 +11,19 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Reading is what a source answers when it is asked.
+// Reading is the answer of a source.
 type Reading struct {
 	// Nodes are the nodes that were measured, by name.
 	Nodes map[string]NodeReading
-	// Pods is what pods use.
+	// Pods is the usage of pods.
 	Pods map[types.NamespacedName]cluster.Resources
-	// Refused is what is absurd. Whom it is of is in neither of the two.
+	// Refused are the absurd figures. Their nodes and pods are in neither of the two.
 	Refused []Refusal
 	// Series is how many series of nodes, or of pods, each query had, by its place in the configuration.
 	Series map[string]int
 }
 
-// NodeReading is what a node uses.
+// NodeReading is the usage of a node.
 type NodeReading struct {
 	// At is when it was measured, Window the time that it is an average over.
 	At     time.Time
@@ -51,8 +51,8 @@ type PollerOptions struct {
 	Timeout time.Duration
 	// Priority is the name of a pod's priority class, as in "koord-prod".
 	Priority func(*cluster.Pod) string
-	// Durations are what somebody wants statistics of a node over, besides the usual ones. They are bounded
-	// as [Durations] says. It may be nil.
+	// Durations are the times that somebody wants statistics of a node over, besides the usual ones. They are
+	// bounded as [Durations] says. It may be nil.
 	Durations func(node string) []time.Duration
 	// Followers are told in this order.
 	Followers []Follower
@@ -112,7 +112,7 @@ func (p *Poller) Poll(ctx context.Context) {
 	}
 }
 
-// durations are those that statistics of some node are wanted over.
+// durations returns the times that statistics of some node are wanted over.
 func (p *Poller) durations(snap *cluster.Snapshot) []time.Duration {
 	var wanted []time.Duration
 	if p.Durations != nil {
@@ -171,8 +171,8 @@ func (p *Poller) tell(node string, usage *cluster.Usage) {
 	}
 }
 
-// minus is what is left of amounts, nothing less than nothing: a node and its pods are not measured
-// at the same instant.
+// minus returns the rest of amounts, never below nothing: a node and its pods are not measured at the same
+// instant.
 func minus(from, amounts cluster.Resources) cluster.Resources {
 	left := cluster.Resources{
 		MilliCPU:         max(0, from.MilliCPU-amounts.MilliCPU),

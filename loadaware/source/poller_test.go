@@ -27,8 +27,8 @@ type answer struct {
 	err     error
 }
 
-// answering is a source that answers what is sent. What the test did before it sent happens before
-// the Poller goes on.
+// answering is a source that answers whatever is sent. Everything that the test did before it sent happens
+// before the Poller goes on.
 type answering chan answer
 
 func (a answering) Read(ctx context.Context, _ []time.Duration) (*Reading, error) {
@@ -40,7 +40,7 @@ func (a answering) Read(ctx context.Context, _ []time.Duration) (*Reading, error
 	}
 }
 
-// reports are what a Follower was told last of each node.
+// reports holds the last report to a Follower about each node.
 type reports map[string]*cluster.Usage
 
 func (r reports) Report(node string, usage *cluster.Usage) { r[node] = usage }
@@ -128,7 +128,7 @@ func TestAReportHasWhatTheNodeUsesBesideItsPods(t *testing.T) {
 					t.Fatalf("reports %v, want one about n", p.reports)
 				}
 				if len(got.Aggregated) != 15 || got.Aggregated[0].Used.MilliCPU != test.node {
-					t.Errorf("statistics %v, want 15, those of one sample", got.Aggregated)
+					t.Errorf("statistics %v, want the 15 of one sample", got.Aggregated)
 				}
 				copied := *got
 				copied.Aggregated = nil

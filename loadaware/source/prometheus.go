@@ -50,8 +50,8 @@ func NewPrometheus(cfg config.LoadPrometheus) (*Prometheus, error) {
 	return &Prometheus{config: cfg, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
 }
 
-// Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples
-// behind an expression were taken, but forgets those of a target that is gone.
+// Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples behind an
+// expression were taken, but forgets the samples of a target that is gone.
 func (p *Prometheus) Read(ctx context.Context, over []time.Duration) (*Reading, error) {
 	reading := &Reading{
 		Nodes: map[string]NodeReading{}, Pods: map[types.NamespacedName]cluster.Resources{}, Series: map[string]int{},
@@ -76,8 +76,8 @@ func (p *Prometheus) Read(ctx context.Context, over []time.Duration) (*Reading, 
 
 func unchanged(query string) string { return query }
 
-// nodes asks the queries of nodes, changed in some way. Nodes that not all of them answer for, or of
-// which an answer is absurd, are left out. A reading, if there is one, has that noted.
+// nodes asks the queries of nodes, changed in some way. It leaves out nodes that not all queries answer for, or
+// that have an absurd answer. A reading, if there is one, has that noted.
 func (p *Prometheus) nodes(
 	ctx context.Context, reading *Reading, change func(query string) string,
 ) (map[string]corev1.ResourceList, time.Time, error) {
@@ -103,7 +103,7 @@ func (p *Prometheus) nodes(
 	return entered.used, at, nil
 }
 
-// asked are the resources that there is a query for, in order.
+// asked returns the resources that there is a query for, in order.
 func asked(queries map[corev1.ResourceName]string) (names []corev1.ResourceName) {
 	for _, name := range slices.Sorted(maps.Keys(queries)) {
 		if queries[name] != "" {
@@ -113,8 +113,8 @@ func asked(queries map[corev1.ResourceName]string) (names []corev1.ResourceName)
 	return names
 }
 
-// askAll asks queries and hands on the series of each. take says whether it can tell whose a series is.
-// It returns the resources of which somebody has a figure; a reading, if there is one, counts the series.
+// askAll asks queries and hands on the series of each. take says whether it can tell whose a series is. It
+// returns the resources that have figures; a reading, if there is one, counts the series.
 func (p *Prometheus) askAll(
 	ctx context.Context, reading *Reading, at string, queries map[corev1.ResourceName]string, change func(string) string,
 	take func(corev1.ResourceName, *model.Sample) bool,
@@ -140,7 +140,7 @@ func (p *Prometheus) askAll(
 	return answered, nil
 }
 
-// press asks how much processes of nodes have to wait. A node of which there is no answer is under no pressure.
+// press asks how much processes of nodes have to wait. A node without an answer is under no pressure.
 func (p *Prometheus) press(ctx context.Context, reading *Reading) error {
 	_, err := p.askAll(ctx, reading, "node.pressure", p.config.Node.Pressure, unchanged,
 		func(name corev1.ResourceName, sample *model.Sample) bool {
@@ -167,8 +167,8 @@ func (p *Prometheus) press(ctx context.Context, reading *Reading) error {
 	return err
 }
 
-// pods asks the queries of pods. Those that not all of them answer for that have answers, as of a pod that
-// has just come, are left out, and so are those of which an answer is absurd, which is noted.
+// pods asks the queries of pods. It leaves out pods that miss some of the queries with answers, such as a pod
+// that has just come. It also leaves out pods with an absurd answer, and notes that.
 func (p *Prometheus) pods(ctx context.Context, reading *Reading) error {
 	entered := newFigures[types.NamespacedName]()
 	answered, err := p.askAll(ctx, reading, "pod.queries", p.config.Pod.Queries, unchanged,
@@ -226,7 +226,7 @@ func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading
 	return nil
 }
 
-// filled is a query with what its variables stand for.
+// filled returns a query with what its variables stand for.
 func (p *Prometheus) filled(query string) string {
 	return strings.ReplaceAll(query, "$window", model.Duration(p.config.Window.Duration).String())
 }

@@ -88,7 +88,7 @@ func TestPrometheus(t *testing.T) {
 	must(t, err)
 	at := time.Unix(1700000000, 0)
 	want := &Reading{
-		Nodes: map[string]NodeReading{ // those of which all is known
+		Nodes: map[string]NodeReading{ // nodes whose every figure is known
 			"n":    {At: at, Window: 2 * time.Minute, Used: cluster.Resources{MilliCPU: 1235, Memory: 1025}},
 			"idle": {At: at, Window: 2 * time.Minute},
 		},

@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Refusal is a figure that nobody can believe. What it is of counts as not measured: a node keeps its
-// last figures, which get older, and a pod counts with its estimate.
+// Refusal is a figure that nobody can believe. Its node or pod counts as not measured: a node keeps its last
+// figures, which get older, and a pod counts with its estimate.
 type Refusal struct {
 	// Of is the name of a node, or namespace/name of a pod.
 	Of  string
 	Pod bool
-	// Resource is what is said to be used, Value how much, "" when that is missing.
+	// Resource is the resource of the figure; Value is the figure, "" when it is missing.
 	Resource corev1.ResourceName
 	Value    string
 	Reason   Absurdity

@@ -32,7 +32,7 @@ func Load(c *cluster.Cluster, log *slog.Logger, paths []string, stdin io.Reader)
 	return loaded, err
 }
 
-// reports are what nodes use, by name, and when the last of them was measured.
+// reports are the usages of nodes, by name, and the time of the latest measurement.
 type reports struct {
 	byNode map[string]*cluster.Usage
 	at     time.Time

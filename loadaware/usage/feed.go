@@ -26,7 +26,7 @@ import (
 	"muster.dev/muster/loadaware/source"
 )
 
-// Options of a Feed. Those that do not say otherwise are required.
+// Options of a Feed. Options that do not say otherwise are required.
 type Options struct {
 	Logger     *slog.Logger
 	Clock      clock.WithTicker
@@ -141,8 +141,8 @@ func (f *Feed) Run(ctx context.Context, wait func(context.Context) error) {
 	}
 }
 
-// Look asks a source that is polled once. The view must be complete, and then has what a watch
-// on NodeMetrics says already. What goes wrong is logged, and leaves usage unknown.
+// Look asks a source that is polled once. The view must be complete; afterwards it has what a watch on
+// NodeMetrics already shows. Failures are logged, and leave usage unknown.
 func (f *Feed) Look(ctx context.Context) {
 	switch {
 	case f.poller != nil:

@@ -44,7 +44,7 @@ profiles:
 - plugins: {filter: {enabled: [{name: LoadAware}]}}
 `
 
-// measures answers queries as Prometheus does: of one node, which uses so many cores.
+// measures answers queries as Prometheus does: about one node, which uses that number of cores.
 type measures struct{ cores atomic.Int64 }
 
 func (m *measures) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -67,8 +67,9 @@ func (p patches) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p"}})
 }
 
-// TestAPodIsWokenWhenTheLoadThatPrometheusMeasuresFalls has a pod that is refused for what Prometheus says of the only
-// node, and asks for nothing but that it says less later: all between the two servers is what muster runs.
+// TestAPodIsWokenWhenTheLoadThatPrometheusMeasuresFalls has a pod that is refused for Prometheus's figures of
+// the only node. The test changes nothing except that these figures fall later: everything between the two
+// servers is run by muster.
 func TestAPodIsWokenWhenTheLoadThatPrometheusMeasuresFalls(t *testing.T) {
 	load, writes := &measures{}, make(patches, 100)
 	load.cores.Store(9)

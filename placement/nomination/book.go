@@ -61,7 +61,7 @@ func (b *book) count(p *nominee, by int) {
 	b.metrics.pods.WithLabelValues(p.stage.String()).Set(float64(b.counts[p.stage]))
 }
 
-// end notes what became of a nomination, if there is one that has not ended.
+// end notes the outcome of a nomination, if there is one that has not ended.
 func (b *book) end(p *nominee, outcome Outcome) {
 	if !p.open {
 		return

@@ -168,7 +168,7 @@ func gatedAhead(pod *corev1.Pod) {
 	}
 }
 
-// pinned is what a write does to a pod that pins it and lifts a gate.
+// pinned is the effect of a write that pins a pod and lifts a gate.
 func pinned(node, gate string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		without(gate)(pod)

@@ -33,7 +33,7 @@ type Gates interface {
 	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
 }
 
-// Outdated says that a write failed since the pod is of another version by now, or gone.
+// Outdated reports whether a write failed since the pod is of another version by now, or gone.
 func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // AnnotationWoken is changed on a pod to wake it.
@@ -155,7 +155,7 @@ func (c *RESTClient) Pin(ctx context.Context, pod *corev1.Pod, node, gate string
 		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
-// pinnedTo is the required node affinity of a pod, tightened to a node as the API server allows it while the pod is
+// pinnedTo returns the required node affinity of a pod, tightened to a node as the API server allows it while the pod is
 // gated: requirements are added to the terms that there are, but to an empty one, which matches no node
 // (validateNodeAffinityMutation in pkg/apis/core/validation).
 func pinnedTo(node string, pod *corev1.Pod) *corev1.NodeSelector {
@@ -180,7 +180,7 @@ func nullIfEmpty(node string) any {
 	return node
 }
 
-// unanswered says that an error leaves open whether the write was made.
+// unanswered reports whether an error leaves open whether the write was made.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err)

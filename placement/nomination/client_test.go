@@ -189,7 +189,7 @@ func status(code int) http.HandlerFunc {
 	}
 }
 
-// noon is what the clock of a client shows.
+// noon is the time of a client's clock.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 5, time.UTC)
 
 func newClient(t *testing.T, answer http.HandlerFunc) *RESTClient {

@@ -15,8 +15,8 @@
 // instead of the nomination tightens the node affinity of the pod to its node and lifts the gate. From then on it is
 // followed like any other nominated pod; nobody may ever ask about it, so it may be bound without being taken.
 //
-// A pod whose nomination failed rests before it waits again. One for which several
-// failed, or that somebody else nominated, is set aside.
+// A pod whose nomination failed rests before it waits again. A pod whose nomination failed several times, or
+// that somebody else nominated, is set aside.
 //
 // What holds at any time:
 //

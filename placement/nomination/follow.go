@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// course decides what becomes of each pending pod. Who calls it holds the lock of the Nominator.
+// course decides the fate of each pending pod. Callers hold the lock of the Nominator.
 type course struct {
 	*book
 
@@ -111,8 +111,8 @@ func (c *course) place(p *nominee) {
 	}
 }
 
-// giveUp ends a plan for a pod: it does not count on its node any more, unless that has
-// become the affair of a filter call, and it is planned anew after a rest.
+// giveUp ends a plan for a pod. The pod is planned again after a rest, and ceases to count on its node, unless
+// a filter call has taken that over.
 func (c *course) giveUp(p *nominee) {
 	if p.stage.holds() {
 		c.cluster.Release(p.pod.UID)
@@ -121,7 +121,7 @@ func (c *course) giveUp(p *nominee) {
 	c.place(p)
 }
 
-// backoff is the rest after so many failures.
+// backoff returns the rest after a number of failures.
 func (c *course) backoff(failures int) time.Duration {
 	rest := c.limits.Backoff
 	for range failures - 1 {
@@ -274,7 +274,7 @@ func (c *course) expire(p *nominee) {
 	}
 }
 
-// makingRoom says whether pods are being evicted for a pod on its node: the scheduler has
+// makingRoom reports whether pods are being evicted for a pod on its node: the scheduler has
 // made the nomination its own (PodEligibleToPreemptOthers in
 // pkg/scheduler/framework/plugins/defaultpreemption).
 func (c *course) makingRoom(p *nominee) bool {

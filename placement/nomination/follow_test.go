@@ -136,8 +136,8 @@ func (w *world) nominateTo(pod *corev1.Pod, node string) {
 	pod.ManagedFields = managedBy("kube-scheduler")
 }
 
-// restart has another process go on. What the former one was about to read from the watch
-// or from the API server is lost, as is what it knew.
+// restart has another process go on. The new one loses what the former knew and what it was about to read from
+// the watch or from the API server.
 func (w *world) restart() {
 	w.forget()
 	w.watch, w.writes = nil, nil
@@ -302,7 +302,7 @@ func (w *world) pass(d time.Duration) {
 	w.expireAll()
 }
 
-// check is what holds at any time.
+// check checks the invariants that hold at any time.
 func (w *world) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -397,7 +397,7 @@ func (w *world) isLeft(uid types.UID) bool {
 	return true
 }
 
-// checkSettled is what holds when nothing is left to do.
+// checkSettled checks the invariants that hold when nothing is left to do.
 func (w *world) checkSettled() {
 	holding := 0
 	for uid, p := range w.course.nominees {

@@ -27,7 +27,7 @@ const (
 
 func reasons() []Reason { return []Reason{Placed, Unplaced, Paused, Overdue, NotOurs, GivenUp} }
 
-// gate is what is known of the gate of a pod that is placed before kube-scheduler sees it.
+// gate describes the gate of a pod that is placed before kube-scheduler sees it.
 type gate struct {
 	met    time.Time // since when it is up to muster alone when the pod goes
 	vain   time.Time // since when plans have found no place; zero when the last one has found one
@@ -39,27 +39,27 @@ type gate struct {
 	spent  Reason    // why the pod is kube-scheduler's for good, if it is
 }
 
-// isOurs says that a gate is the one that this package lifts.
+// isOurs reports whether a gate is the one that this package lifts.
 func isOurs(g corev1.PodSchedulingGate) bool { return g.Name == v1alpha1.AheadGate }
 
 func hasGate(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.SchedulingGates, isOurs) }
 
-// gatedByOthers says that it is not up to this package when kube-scheduler looks at the pod.
+// gatedByOthers reports whether it is not up to this package when kube-scheduler looks at the pod.
 func gatedByOthers(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return !isOurs(g) })
 }
 
-// gated says that kube-scheduler does not see the pod until its gate is lifted.
+// gated reports whether kube-scheduler does not see the pod until its gate is lifted.
 func (p *nominee) gated() bool { return !p.gate.lifted && hasGate(p.pod.Pod) }
 
-// ahead says that the pod is of a profile whose pods are placed while they are gated.
+// ahead reports whether the pod is of a profile whose pods are placed while they are gated.
 func (p *nominee) ahead() bool { return isAhead(p.store) }
 
 func isAhead(store *predicates.VerdictStore) bool {
 	return store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead
 }
 
-// isLeft says that kube-scheduler places the pod: muster let it go without a place, or somebody else lifted its gate.
+// isLeft reports whether kube-scheduler places the pod: muster let it go without a place, or somebody else lifted its gate.
 func (p *nominee) isLeft() bool {
 	return p.gate.spent != stays || p.ahead() && p.attempts == 0 && !p.gated()
 }
@@ -100,8 +100,8 @@ func (c *course) whyGo(p *nominee) Reason {
 	return stays
 }
 
-// isTold says that kube-scheduler knows of the place of a pod, and of nobody else for whom it was kept. Else the watch is
-// about to show it.
+// isTold reports whether kube-scheduler knows the place of a pod, and of no other pod that the place was kept
+// for. Else the watch is about to show it.
 func (c *course) isTold(p *nominee) bool {
 	return p.nominated() == p.node && !c.reservations.Blocks(p.pod.UID)
 }

@@ -73,7 +73,7 @@ func (w *aheadWorld) schedule() {
 	w.put(pod)
 }
 
-// checkAhead is what holds at any time, besides.
+// checkAhead checks the further invariants that hold at any time.
 func (w *aheadWorld) checkAhead() {
 	w.check()
 	on := map[types.UID]string{}

@@ -48,7 +48,7 @@ func (c *course) takesKept(p *nominee) bool {
 	return true
 }
 
-// noReservations are for who keeps no room.
+// noReservations stands for a Keeper where none keeps room.
 type noReservations struct{}
 
 func (noReservations) Concerns(*cluster.Pod) bool { return false }

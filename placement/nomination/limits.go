@@ -13,8 +13,8 @@ type Limits struct {
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.
 	MaxAhead int
-	// BatchPods and BatchTime bound a plan, for which filter calls about the same classes
-	// of pods wait. The first pod of a batch is always placed.
+	// BatchPods and BatchTime bound a plan, which filter calls about the same classes of pods wait for. The
+	// first pod of a batch is always placed.
 	BatchPods int
 	BatchTime time.Duration
 	// Gather is how long to wait for more pods after one came: a plan costs something for each
@@ -28,8 +28,8 @@ type Limits struct {
 	// Backoff is how long a pod rests after a nomination failed or no node was found for
 	// it. It doubles each time, up to MaxBackoff.
 	Backoff, MaxBackoff time.Duration
-	// Of pods that no plan found a node for, Probe is how often one of each equivalence class
-	// is tried, and Probes of how many classes at once.
+	// Probe is how often one pod of each equivalence class is tried, of the pods that no plan found a node for.
+	// Probes is how many classes are tried at once.
 	Probe  time.Duration
 	Probes int
 	// Lifetime is how long the nomination of a pod stands that the scheduler has tried
@@ -45,7 +45,7 @@ type Limits struct {
 	Tick, Renew time.Duration
 }
 
-// DefaultLimits are those for assumptions of that time to live.
+// DefaultLimits returns the limits for assumptions of that time to live.
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
 		MinBacklog: 20, MinSaving: 4 * time.Millisecond, MaxAhead: 2000,

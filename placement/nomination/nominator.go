@@ -42,8 +42,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated ones of those with
-// Ahead, whose gates it lifts. Its methods are safe for concurrent use.
+// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated pods of the
+// profiles with Ahead, whose gates it lifts. Its methods are safe for concurrent use.
 type Nominator struct {
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
@@ -88,9 +88,9 @@ func (n *Nominator) Follow() {
 	n.following.Do(func() { n.unfollow = n.cluster.FollowGated(n.inbox.put) })
 }
 
-// Run nominates until the context ends. The view of the cluster must be complete, and
-// no other process may be running one for the same pods. What was nominated stays so:
-// the scheduler goes on with it. A Nominator can be run once.
+// Run nominates until the context ends. The view of the cluster must be complete, and no other process may be
+// running one for the same pods. Nominations stay then: the scheduler goes on with them. A Nominator can be run
+// once.
 func (n *Nominator) Run(ctx context.Context) {
 	replaced := n.profiles.Replaced()
 	n.Follow()
@@ -150,7 +150,7 @@ func (n *Nominator) receive() {
 	n.take()
 }
 
-// take is receive for who holds the lock.
+// take is receive for callers that hold the lock.
 func (n *Nominator) take() {
 	for _, event := range n.inbox.take() {
 		n.course.observe(event)
@@ -206,7 +206,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	return node
 }
 
-// Planned says that a pod counts on its node only since it was planned there: the scheduler has
+// Planned reports whether a pod counts on its node only since it was planned there: the scheduler has
 // not taken it up.
 func (n *Nominator) Planned(uid types.UID) bool {
 	n.mu.Lock()
@@ -240,7 +240,7 @@ func (n *Nominator) Yield(pods []types.UID) {
 	}
 }
 
-// inbox is what the watch has shown and nobody has read yet.
+// inbox holds what the watch has shown since it was last read.
 type inbox struct {
 	filled chan struct{} // has one element when there may be something to do
 
@@ -272,7 +272,7 @@ func (i *inbox) take() []cluster.PodEvent {
 	return events
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (n *Nominator) Pass() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -24,7 +24,7 @@ type process struct {
 	*testing.T
 	mu     sync.Mutex
 	calls  int
-	writes []string // pod → node, those that succeeded
+	writes []string // pod → node, successful ones only
 	answer func(pod *corev1.Pod, what string) error
 	blind  atomic.Bool // the watch does not show what is written
 }

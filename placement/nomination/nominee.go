@@ -31,7 +31,7 @@ func (s stage) String() string {
 	return [stages]string{"waiting", "resting", "planning", "held", "writing", "standing", "taken", "withdrawing", "aside"}[s]
 }
 
-// holds says that the pod counts on its node on behalf of the Nominator.
+// holds reports whether the pod counts on its node on behalf of the Nominator.
 func (s stage) holds() bool { return s == held || s == writing || s == standing }
 
 // nominee is a pending pod.
@@ -46,7 +46,7 @@ type nominee struct {
 
 	node    string       // the one it is planned for, or was last
 	kept    bool         // somebody has kept that place for it
-	decided *cluster.Pod // the state of the pod for which that was decided
+	decided *cluster.Pod // the state of the pod when that was decided
 	open    bool         // the nomination to that node has not ended
 	sending bool         // a write is under way
 	// mine is the node that a write of ours put into the status, or may have put there,
@@ -62,10 +62,10 @@ type nominee struct {
 	gate      gate
 }
 
-// nominated is the node in the pod's status.
+// nominated returns the node in the pod's status.
 func (p *nominee) nominated() string { return p.pod.Status.NominatedNodeName }
 
-// tried says that the scheduler has once found no place for the pod. It may be waiting for
+// tried reports whether the scheduler has once found no place for the pod. It may be waiting for
 // an event since, so that nothing is sure to come of a nomination. Other pods are in the
 // scheduler's active queue and will be taken up, once they are not gated.
 func (p *nominee) tried() bool { return p.pod.Tried() }

@@ -40,8 +40,8 @@ func (n *Nominator) plan() bool {
 	return more || len(result.left) > 0
 }
 
-// draw takes a batch of pods of one profile from the backlog, in its order. It says
-// whether as many could be drawn again.
+// draw takes a batch of pods of one profile from the backlog, in its order. It says whether another full batch
+// could be drawn.
 func (n *Nominator) draw() (batch []*nominee, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,20 +77,20 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	return batch, len(n.course.backlog) > 0
 }
 
-// mustBePlaced says that the pod is placed even if few wait: kube-scheduler does not see it before.
+// mustBePlaced reports whether the pod is placed even if few wait: kube-scheduler does not see it before.
 func (p *nominee) mustBePlaced() bool { return p.gated() || p.ahead() }
 
-// result is what a plan has found.
+// result is the result of a plan.
 type result struct {
 	order []int32              // nodes, in the order in which they were first chosen
 	on    map[int32][]*nominee // by node
 	none  []*nominee           // pods without a node
-	left  []*nominee           // pods for which there was no time
+	left  []*nominee           // pods that time did not suffice for
 }
 
 // find places one pod.
 func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
-	// What an earlier filter call has assumed must not be in the way of its own pod.
+	// The assumption of an earlier filter call must not be in the way of its own pod.
 	if node := plan.Snapshot().NodeByName(n.cluster.Assumed(p.decided.UID)); node != nil {
 		if at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == p.decided.UID }); at >= 0 {
 			plan.Take(node.Pods[at], node.Index)
@@ -119,9 +119,8 @@ func (n *Nominator) find(plan *placement.Plan, p *nominee, to *result) {
 	to.on[index] = append(to.on[index], p)
 }
 
-// commit has the pods count on their nodes and posts their nominations. Pods that
-// changed or were taken up since they were drawn are left out. Where a node changed, its
-// pods are placed anew.
+// commit has the pods count on their nodes and posts their nominations. It leaves out pods that changed or were
+// taken up since they were drawn. Where a node changed, its pods are placed again.
 func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -160,7 +159,7 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 	}
 }
 
-// current says whether a pod that was planned is as it was then. One that changed goes
+// current reports whether a pod that was planned is as it was then. One that changed goes
 // back to the backlog.
 func (n *Nominator) current(p *nominee) bool {
 	if n.course.nominees[p.decided.UID] != p || p.stage != planning {

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// storeOf are the verdicts by which a pod is planned, nil when it is not.
+// storeOf returns the verdicts by which a pod is planned, nil when it is not.
 func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	store := c.profiles.Of(pod.Spec.SchedulerName)
 	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
@@ -27,8 +27,8 @@ func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	return nil
 }
 
-// judgeAnew goes on with the profiles that are in force now. What is planned stands: the
-// scheduler asks about it, and filter has the last word.
+// judgeAnew goes on with the profiles that are in force now. Plans stand: the scheduler asks about them, and
+// filter has the last word.
 func (n *Nominator) judgeAnew() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

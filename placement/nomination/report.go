@@ -50,7 +50,7 @@ type Pending struct {
 	Age     time.Duration // of the stage
 }
 
-// Report is what a Nominator is about.
+// Report tells the present work of a Nominator.
 type Report struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
 	Pausing bool
@@ -67,7 +67,7 @@ type Report struct {
 	Missed []Ended
 }
 
-// Report says what there is to see.
+// Report returns the present state.
 func (n *Nominator) Report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	oldGap = time.Minute
 	// fewStanding nominations make no difference to pods without one.
 	fewStanding = 50
-	// turnsKept are as many pods as it takes to tell in which order the scheduler takes them.
+	// turnsKept is the number of pods that it takes to tell in which order the scheduler takes them.
 	turnsKept = 32
 )
 
@@ -75,7 +75,7 @@ func (s *saving) inOrder() bool {
 	return len(s.turns) < turnsKept || 2*hits >= turnsKept
 }
 
-// perPod is how much sooner the scheduler comes to the next pod by a nomination, all of the time that it needs without
+// perPod returns how much sooner the scheduler comes to the next pod by a nomination, all of the time that it needs without
 // one while it is not known how long it needs with one; false while neither is known.
 func (s *saving) perPod(now time.Time) (saved time.Duration, known bool) {
 	if len(s.others.all) < gapsNeeded || now.Sub(s.others.seen) >= oldGap {
@@ -117,9 +117,9 @@ func (c *course) stepsAside() bool {
 	return c.saving.astray || saved < c.limits.MinSaving
 }
 
-// crowds reports whether many nominations stand and hold up pods like this one that have none: the scheduler tries them
-// twice on each node for which others are nominated (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime).
-// With offload a try costs it next to nothing.
+// crowds reports whether many nominations stand and hold up pods like this one that have none. The scheduler
+// tries such pods twice on each node that other pods are nominated to (RunFilterPluginsWithNominatedPods in
+// pkg/scheduler/framework/runtime). With offload a try costs it next to nothing.
 func (c *course) crowds(p *nominee) bool {
 	return c.counts[standing] >= fewStanding && !p.store.Profile.Offload
 }

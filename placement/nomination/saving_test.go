@@ -29,7 +29,7 @@ func (p *process) bigNodes() {
 	}
 }
 
-// come has so many pods come.
+// come has a number of pods come.
 func (p *process) come(name string, pods int) (names []string) {
 	for i := range pods {
 		names = append(names, fmt.Sprintf("%s-%03d", name, i))
@@ -38,7 +38,7 @@ func (p *process) come(name string, pods int) (names []string) {
 	return names
 }
 
-// schedule lets the scheduler take pods up and bind them, for each of which it needs some time, and returns how many were
+// schedule lets the scheduler take pods up and bind them, each in some time, and returns how many were
 // nominated then.
 func (p *process) schedule(names []string, each time.Duration) (nominated int) {
 	p.Helper()
@@ -77,7 +77,7 @@ func (p *process) backlog(name string, pods int) (nominated int) {
 	return p.schedule(names, time.Millisecond)
 }
 
-// live has pods come one by one, each of which the scheduler takes at once, and needs some time for.
+// live has pods come one by one. The scheduler takes each at once, and needs some time for it.
 func (p *process) live(name string, pods int, each time.Duration) {
 	p.Helper()
 	for i := range pods {
@@ -121,7 +121,7 @@ func (p *process) nominatedNames(name string, pods int) []string {
 	return names
 }
 
-// A scheduler of which nothing is known is left some pods, while it is at work.
+// An unknown scheduler is left some pods, while it is at work.
 func TestASchedulerThatIsAtWorkIsLeftSomePodsFirst(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
@@ -139,7 +139,7 @@ func TestASchedulerThatIsAtWorkIsLeftSomePodsFirst(t *testing.T) {
 	})
 }
 
-// A scheduler that starts takes those that wait in any order.
+// A scheduler that starts takes waiting pods in any order.
 func TestNominationsAreGivenUpWhenTheSchedulerTakesOtherPods(t *testing.T) {
 	limits := savingLimits()
 	limits.MaxAhead = 200
@@ -158,7 +158,7 @@ func TestNominationsAreGivenUpWhenTheSchedulerTakesOtherPods(t *testing.T) {
 		}
 		// Too few are taken after the last 200 are nominated to tell that a nomination saves nothing here.
 		p.schedule(names[380:400+gapsNeeded/2], 10*time.Millisecond)
-		<-time.After(5 * time.Second) // those that were given up rest
+		<-time.After(5 * time.Second) // the pods that were given up rest
 		last := names[400+gapsNeeded/2:]
 		if got := p.schedule(last, 10*time.Millisecond); got != len(last) {
 			t.Errorf("%d of the last %d pods are nominated", got, len(last))
@@ -251,7 +251,7 @@ func TestAPodThatIsAskedAboutTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-// Pods that are placed while they are gated keep their nominations when those of others are given up.
+// Pods that are placed while they are gated keep their nominations when nominations of others are given up.
 func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()

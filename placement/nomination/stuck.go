@@ -10,22 +10,21 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// stuck are the pods of one equivalence class for which no plan found a node. Room for one
-// is room for more, so one of them is tried for all, and often, while the others rest for
-// long.
+// stuck are the pods of one equivalence class that no plan found a node for. Room for one is room for more, so
+// one of them is tried for all, and often, while the others rest for long.
 type stuck struct {
 	pods  sets.Set[*nominee] // some may have gone on since
 	again time.Time          // when one of them is to be tried
 	probe *nominee           // the first of them, at the last look
 }
 
-// jam is what stuck pods have in common.
+// jam describes what stuck pods have in common.
 type jam struct {
 	store *predicates.VerdictStore
 	class predicates.Class
 }
 
-// isStuck says that the last plan for a pod found no node, and that it rests.
+// isStuck reports whether the last plan for a pod found no node, and that it rests.
 func (p *nominee) isStuck() bool { return p.stage == resting && p.fruitless > 0 }
 
 // noPlace follows a plan that found no node for a pod.
@@ -76,7 +75,7 @@ func (c *course) hasPlace(p *nominee) {
 	}
 }
 
-// probe has one pod tried of each class that is due, those that have waited longest first.
+// probe has one pod tried of each class that is due, the pods that have waited longest first.
 func (c *course) probe() {
 	now := c.clock.Now()
 	var due []*stuck
@@ -107,7 +106,7 @@ func (c *course) probe() {
 	}
 }
 
-// behind is how many stuck pods wait for what becomes of one of them in the backlog.
+// behind returns how many stuck pods wait for the outcome of one of them in the backlog.
 func (c *course) behind() int {
 	pods := 0
 	for _, s := range c.jams {

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// kind is what a write does to a pod.
+// kind is the kind of change that a write makes to a pod.
 type kind int
 
 const (
@@ -83,7 +83,7 @@ func (n *Nominator) claim() *write {
 	return nil
 }
 
-// next is what is to be written to a pod now, and decides it; nil when that is nothing.
+// next decides the write that a pod needs now, and returns it; nil when it needs none.
 func (c *course) next(p *nominee) *write {
 	if p.gated() {
 		if why := c.whyGo(p); why != stays && !c.clock.Now().Before(p.gate.again) {

@@ -43,7 +43,7 @@ type WriteLimits struct {
 	SlowWrite, Pause time.Duration
 }
 
-// DefaultWriteLimits are those for a number of writes a second.
+// DefaultWriteLimits returns the limits for a number of writes a second.
 func DefaultWriteLimits(qps float32) WriteLimits {
 	return WriteLimits{QPS: qps, Burst: int(max(qps, 1)), Writers: 16, SlowWrite: time.Second, Pause: 5 * time.Second}
 }
@@ -82,7 +82,7 @@ func (w *Writer) Post(write Write) {
 	w.call()
 }
 
-// Pausing says that the API server is slow or refuses writes, so that nothing should be
+// Pausing reports whether the API server is slow or refuses writes, so that nothing should be
 // written that can wait.
 func (w *Writer) Pausing() bool {
 	w.mu.Lock()
@@ -150,7 +150,7 @@ type health struct {
 	until   time.Time // nothing is nominated before
 }
 
-// note says whether writes are too slow, or fail for a reason that is not the pod's.
+// note reports whether writes are too slow, or fail for a reason that is not the pod's.
 func (h *health) note(took time.Duration, err error, slow time.Duration) bool {
 	const weight = 8 // of the past, to one of the present
 	h.average += (took - h.average) / (weight + 1)

@@ -158,7 +158,7 @@ func (p *process) after(d time.Duration) []string {
 	return writes
 }
 
-// set is what the watch shows.
+// set has the watch show objects.
 func (p *process) set(objects ...runtime.Object) {
 	p.Helper()
 	for _, object := range objects {

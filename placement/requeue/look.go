@@ -39,7 +39,7 @@ func (r *Requeuer) look() {
 	r.rounds = rounds
 }
 
-// due are the pods to look at, those first that were looked at longest ago.
+// due returns the pods to look at, the ones looked at longest ago first.
 func (r *Requeuer) due() []*cluster.Pod {
 	snap, now := r.cluster.Snapshot(), r.clock.Now()
 	r.mu.Lock()
@@ -60,7 +60,7 @@ func (r *Requeuer) due() []*cluster.Pod {
 	return pods
 }
 
-// mine are the first of the pods that nobody else sees to. One that is assumed has its room: when
+// mine returns the first of the pods that nobody else sees to. One that is assumed has its room: when
 // that is given up, it is freed.
 func (r *Requeuer) mine(due *round) []*cluster.Pod {
 	var mine, others []*cluster.Pod
@@ -82,7 +82,7 @@ func (r *Requeuer) mine(due *round) []*cluster.Pod {
 	return mine
 }
 
-// try places the first pods of a round for trial and wakes those that get a place.
+// try places the first pods of a round for trial and wakes the pods that get a place.
 func (r *Requeuer) try(due *round) {
 	pods := r.mine(due)
 	slices.SortFunc(pods, byTurn)
@@ -91,7 +91,7 @@ func (r *Requeuer) try(due *round) {
 	snap := plan.Snapshot()
 	outcome := plan.PlaceAll(pods, 0, due.store.Clock().Now().Add(lookTime))
 	plan.Close()
-	var deaf *cluster.Pod // the first of those that only a nomination reaches, and the node for it
+	var deaf *cluster.Pod // the first pod that only a nomination reaches, and the node for it
 	var on string
 	full := sets.New[predicates.Class]()
 	for i := range outcome.Places {
@@ -139,14 +139,14 @@ func (r *Requeuer) mayEvict(uid types.UID, freed uint64) (node string) {
 	return w.postponed.node
 }
 
-// note keeps what came of trying a pod at a generation: one that fits is about to be woken, and
+// note keeps the result of trying a pod at a generation: one that fits is about to be woken, and
 // rests. It says whether it was woken already, and is deaf to that.
 func (r *Requeuer) note(uid types.UID, fits bool, generation uint64) (deaf bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
 	if w == nil {
-		return false // whoever writes will see it
+		return false // the goroutine that writes will see it
 	}
 	deaf, w.since = w.heard == woken, generation
 	if w.refused != 0 {

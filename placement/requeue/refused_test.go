@@ -92,7 +92,7 @@ func TestAPodThatWaitsForTheLabelOfANamespaceIsWokenByOneWrite(t *testing.T) {
 // The watch may show a pod late, and what kept its answer from being right with it.
 func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 	for name, test := range map[string]struct {
-		refused int // so many others, too
+		refused int // other refused pods
 		late    time.Duration
 		want    []string
 	}{
@@ -227,7 +227,7 @@ func (m measured) For(*cluster.Pod, *cluster.Snapshot) predicates.Check {
 	})
 }
 
-// Of what nodes use kube-scheduler hears nothing.
+// kube-scheduler does not hear of the usage of nodes.
 func TestAPodThatWasRefusedForTheLoadOfNodesIsWokenWhenThatChanges(t *testing.T) {
 	run(t, func(p *process) {
 		cfg := config.Default().Profiles[0]

@@ -166,7 +166,7 @@ func (r *Requeuer) postpone(uid types.UID, p postponement) (before postponement)
 	return before
 }
 
-// mostStrangers are remembered, each for strangerTime: whoever asks may make pods up.
+// mostStrangers are remembered, each for strangerTime: a caller may make pods up.
 const (
 	mostStrangers = 10000
 	strangerTime  = 5 * time.Minute

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// keeper is a pod for which muster keeps all of node a.
+// keeper is a pod that muster keeps all of node a for.
 var keeper = newPod("keeper", "4")
 
 func TestAPodIsWokenOnceWhenRoomThatMusterKeptIsFree(t *testing.T) {

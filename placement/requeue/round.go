@@ -7,17 +7,17 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// round is the pods of a profile that are due, by class. Pods of a class fit the same nodes: once one of them has no
-// place, those after it in the queue have none either, and need not be looked at.
+// round has the pods of a profile that are due, by class. Pods of a class fit the same nodes: once one of them
+// has no place, the pods after it in the queue have none either, and need not be looked at.
 type round struct {
 	store   *predicates.VerdictStore
-	order   []predicates.Class // those first of which a pod was looked at longest ago
+	order   []predicates.Class // by the last look at a pod of the class, the longest ago first
 	byClass map[predicates.Class][]*cluster.Pod
 	classes map[*cluster.Pod]predicates.Class
 }
 
-// newRound takes pods in the order in which they were looked at. What is known of their classes from the round before
-// is taken over.
+// newRound takes pods in the order in which they were looked at. It takes over the round before as far as it
+// knows their classes.
 func newRound(store *predicates.VerdictStore, pods []*cluster.Pod, before *round) *round {
 	r := &round{store: store, byClass: map[predicates.Class][]*cluster.Pod{}, classes: map[*cluster.Pod]predicates.Class{}}
 	for _, pod := range pods {
@@ -37,7 +37,8 @@ func newRound(store *predicates.VerdictStore, pods []*cluster.Pod, before *round
 	return r
 }
 
-// classIn is the class of a pod for a profile; of one without a class, that of those which no plugin can tell from it.
+// classIn returns the class of a pod for a profile; of a pod without one, the class of the pods that no plugin
+// can tell from it.
 func classIn(store *predicates.VerdictStore, pod *cluster.Pod) predicates.Class {
 	if class := store.ClassOf(pod); !class.None() {
 		return class
@@ -45,7 +46,7 @@ func classIn(store *predicates.VerdictStore, pod *cluster.Pod) predicates.Class 
 	return store.Profile.AloneAs(pod)
 }
 
-// classOf is the class of a pod of the round, none for any other one.
+// classOf returns the class of a pod of the round, none for any other one.
 func (r *round) classOf(pod *cluster.Pod) predicates.Class {
 	if r == nil {
 		return predicates.Class{}

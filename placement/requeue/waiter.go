@@ -22,7 +22,7 @@ type waiter struct {
 	heard heard
 	until time.Time // it rests
 	rest  time.Duration
-	// postponed is what it may evict later, zero for nothing.
+	// postponed is the postponed eviction, zero for none.
 	postponed postponement
 }
 
@@ -32,10 +32,10 @@ type postponement struct {
 	generation uint64
 }
 
-// isOver says that room was freed since.
+// isOver reports whether room was freed since.
 func (p postponement) isOver(freed uint64) bool { return p.node != "" && p.generation < freed }
 
-// heard is what is known of a wake of a pod that waits still.
+// heard is the news about a wake of a pod that still waits.
 type heard int
 
 const (
@@ -58,15 +58,16 @@ func (w *waiter) restFrom(now time.Time) {
 	w.until = now.Add(w.rest)
 }
 
-// isDue says that a pod is to be looked at when room was last freed at a generation, and all that the view had a
-// while ago was there at another one. What muster refused is looked at as soon as anything has changed since, whatever
-// that is: kube-scheduler may have seen it first, and asked in vain, or may not see it at all, as the load of nodes.
+// isDue reports whether a pod is to be looked at when room was last freed at a generation, and everything that
+// the view had a while ago was there at another one. A pod that muster refused is looked at as soon as anything
+// has changed since: kube-scheduler may have seen the change first, and asked in vain, or may not see it at
+// all, as the load of nodes.
 func (w *waiter) isDue(freed, settled uint64, now time.Time) bool {
 	changed := w.refused != 0 && w.refused < settled
 	return (changed || w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
 }
 
-// preempts says that kube-scheduler has made room for a pod, as far as it knows. The last victim
+// preempts reports whether kube-scheduler has made room for a pod, as far as it knows. The last victim
 // may have gone before it was ready to hear of that: when another pod preempts the same victims,
 // the event finds the pod gated (prepareCandidateAsync in pkg/scheduler/framework/preemption/executor.go).
 func (w *waiter) preempts() bool { return w.pod.Status.NominatedNodeName != "" }

@@ -8,6 +8,6 @@
 //	s.Undo(0)
 //
 // Plans of places ([muster.dev/muster/placement]), plans of the rescheduler and their rehearsals, and the
-// search for victims all suppose on a Scenario. Whoever keeps something about it (a [Judge], the trials
-// of a plan) follows its log of moves, in which an undone move is one more.
+// search for victims all suppose on a Scenario. A part that keeps something about it (a [Judge], the trials of
+// a plan) follows its log of moves. An undone move is one more entry there.
 package scenario

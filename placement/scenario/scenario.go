@@ -10,7 +10,7 @@ import (
 // Scenario is a cluster in which pods come and go for trial. It belongs to one goroutine.
 type Scenario struct {
 	snap  *cluster.Snapshot
-	nodes []*cluster.Node // by index; nil for those that are as in the snapshot
+	nodes []*cluster.Node // by index; nil for nodes that are as in the snapshot
 	log   []Move
 }
 
@@ -22,15 +22,15 @@ type Move struct {
 	before *cluster.Node
 }
 
-// New is the cluster as a snapshot shows it.
+// New returns the cluster as a snapshot shows it.
 func New(snap *cluster.Snapshot) *Scenario {
 	return &Scenario{snap: snap, nodes: make([]*cluster.Node, snap.IndexEnd())}
 }
 
-// Snapshot is what the scenario began with.
+// Snapshot returns the snapshot that the scenario began with.
 func (s *Scenario) Snapshot() *cluster.Snapshot { return s.snap }
 
-// Node is a node as it is now, nil when there is none of that index.
+// Node returns a node as it is now, nil when there is none of that index.
 func (s *Scenario) Node(index int32) *cluster.Node {
 	if index >= 0 && int(index) < len(s.nodes) && s.nodes[index] != nil {
 		return s.nodes[index]
@@ -38,7 +38,7 @@ func (s *Scenario) Node(index int32) *cluster.Node {
 	return s.snap.Node(index)
 }
 
-// NodeByName is a node as it is now, nil when there is none of that name.
+// NodeByName returns a node as it is now, nil when there is none of that name.
 func (s *Scenario) NodeByName(name string) *cluster.Node {
 	if node := s.snap.NodeByName(name); node != nil {
 		return s.Node(node.Index)
@@ -46,7 +46,7 @@ func (s *Scenario) NodeByName(name string) *cluster.Node {
 	return nil
 }
 
-// Changed are the nodes to which pods came or from which they went, as they are now, by index.
+// Changed returns the nodes to which pods came or from which they went, as they are now, by index.
 func (s *Scenario) Changed() iter.Seq[*cluster.Node] {
 	return func(yield func(*cluster.Node) bool) {
 		for _, node := range s.nodes {
@@ -70,14 +70,14 @@ func (s *Scenario) move(pod *cluster.Pod, node *cluster.Node) {
 	s.nodes[node.Index] = node
 }
 
-// Moves is how many there were. It never falls: what is undone are moves as well, which those who
-// follow the scenario have to see.
+// Moves returns how many moves there were. It never falls: undoing a move is a move as well, which followers of
+// the scenario have to see.
 func (s *Scenario) Moves() int { return len(s.log) }
 
-// Since are the moves after the first so many.
+// Since returns the moves made since [Scenario.Moves] returned that number.
 func (s *Scenario) Since(moves int) []Move { return s.log[moves:] }
 
-// Undo takes back all but the first so many moves.
+// Undo takes back the moves made since [Scenario.Moves] returned that number.
 func (s *Scenario) Undo(moves int) {
 	for at := len(s.log) - 1; at >= moves; at-- {
 		s.move(s.log[at].Pod, s.log[at].before)
@@ -96,7 +96,7 @@ func (s *Scenario) Judge(judgement *predicates.Judgement) *Judge {
 	return &Judge{scenario: s, judgement: judgement}
 }
 
-// Judgement is the one that the judge was made of, told of all moves.
+// Judgement returns the judgement that the judge was made of, told of all moves.
 func (j *Judge) Judgement() *predicates.Judgement {
 	for _, m := range j.scenario.log[j.told:] {
 		j.judgement.Suppose(j.scenario.Node(m.Node))
@@ -105,15 +105,15 @@ func (j *Judge) Judgement() *predicates.Judgement {
 	return j.judgement
 }
 
-// Verdict is what the predicates say of one more pod on a node.
+// Verdict returns the predicates' verdict on one more pod on a node.
 func (j *Judge) Verdict(index int32) predicates.Verdict {
 	return j.Judgement().Verdict(j.scenario.Node(index))
 }
 
-// Fits says that one more pod fits on a node.
+// Fits reports whether one more pod fits on a node.
 func (j *Judge) Fits(index int32) bool { return j.Verdict(index) == predicates.Fits }
 
-// FitsIn says that one more pod fits on a node if it were in another state, with other pods on it. All
+// FitsIn reports whether one more pod fits on a node if it were in another state, with other pods on it. All
 // else is as in the scenario.
 func (j *Judge) FitsIn(state *cluster.Node) bool {
 	judgement := j.Judgement()
@@ -122,7 +122,7 @@ func (j *Judge) FitsIn(state *cluster.Node) bool {
 	return judgement.Verdict(state) == predicates.Fits
 }
 
-// Objection is why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
+// Objection says why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
 // a lack of room only where that is all.
 func (j *Judge) Objection(state *cluster.Node) string {
 	judgement := j.Judgement()
@@ -137,7 +137,7 @@ func (j *Judge) Objection(state *cluster.Node) string {
 	return reason
 }
 
-// Against is what the predicates say against a pod on a node where it is, if it came there now.
+// Against returns the predicates' objections to a pod on a node where it is, as if it came there now.
 func (j *Judge) Against(pod *cluster.Pod, index int32) []predicates.Objection {
 	judgement, without := j.Judgement(), j.scenario.Node(index).WithoutPod(pod.UID)
 	judgement.Suppose(without)

@@ -20,7 +20,7 @@ type Eviction struct {
 	Plan       types.UID
 	Controller types.UID // "" when the pod has none
 	Node       string    // that the pod is to leave
-	// Budgets are the names of those that it counts for, besides the one of all.
+	// Budgets are the names of the budgets that it counts for, besides the budget of all.
 	Budgets []string
 	// Differs says that what came in the place of the pod was of another kind, and did not fit.
 	Differs bool
@@ -39,8 +39,8 @@ type Options struct {
 	ReadOnly bool
 }
 
-// Record is what this process knows of evictions. Evictions and Ready are safe for concurrent use. Everything else is
-// for one goroutine, of the process that leads.
+// Record is this process's knowledge of evictions. Evictions and Ready are safe for concurrent use. Everything
+// else is for one goroutine, of the process that leads.
 type Record struct {
 	Options
 
@@ -69,10 +69,10 @@ func New(o Options) *Record {
 	return &Record{Options: o, struck: sets.New[types.UID](), differ: sets.New[types.UID]()}
 }
 
-// Ready says that it is known what was evicted.
+// Ready reports whether the past evictions are known.
 func (r *Record) Ready() bool { return r.evictions.Load() != nil }
 
-// Evictions are all that are known. Nobody may change them.
+// Evictions returns all that are known. Nobody may change them.
 func (r *Record) Evictions() []Eviction {
 	if known := r.evictions.Load(); known != nil {
 		return *known
@@ -146,7 +146,8 @@ func (r *Record) know(all []Eviction) {
 	r.evictions.Store(&all)
 }
 
-// read takes in what is stored. What this process knows besides stays: somebody may have deleted the object.
+// read takes in the stored evictions. Others that this process knows stay: somebody may have deleted the
+// object.
 func (r *Record) read(ctx context.Context) error {
 	if r.current {
 		return nil
@@ -171,7 +172,8 @@ func (r *Record) read(ctx context.Context) error {
 	return nil
 }
 
-// save stores evictions, but for those that nobody needs to know any more. When it returns nil they are known.
+// save stores evictions, except the ones that nobody needs to know any more. When it returns nil they are
+// known.
 func (r *Record) save(ctx context.Context, next []Eviction) error {
 	now := r.Clock.Now()
 	next = slices.DeleteFunc(slices.Clone(next), func(e Eviction) bool { return now.Sub(e.At) >= r.Remembers(e) })
@@ -191,7 +193,7 @@ func (r *Record) save(ctx context.Context, next []Eviction) error {
 	return nil
 }
 
-// at is where the eviction of a pod is, -1 when it is not there.
+// at returns where the eviction of a pod is, -1 when it is not there.
 func at(evictions []Eviction, pod types.UID) int {
 	return slices.IndexFunc(evictions, func(e Eviction) bool { return e.Pod == pod })
 }

@@ -20,7 +20,7 @@ import (
 // keeps is how long evictions are known here.
 const keeps = time.Hour
 
-// stored is what an API server has.
+// stored is the state of an API server.
 type stored struct {
 	text    string
 	version int // 0 when there is no object
@@ -78,7 +78,7 @@ func (p *process) note(pod string) error {
 	)
 }
 
-// want says of which pods evictions are known, and how old they are.
+// want checks the pods with known evictions, and how old these are.
 func (p *process) want(ages map[string]time.Duration) {
 	p.Helper()
 	got := map[string]time.Duration{}
@@ -286,7 +286,7 @@ func TestWhatIsKnownOfAPodBeforeTheRecordIsReadCounts(t *testing.T) {
 			got[e.Pod] = e.Differs
 		}
 		if diff := cmp.Diff(map[types.UID]bool{"differs": true, "other": false}, got); diff != "" {
-			t.Errorf("which differ of those that are %s (-want +got):\n%s", what, diff)
+			t.Errorf("which of the %s evictions differ (-want +got):\n%s", what, diff)
 		}
 	}
 }

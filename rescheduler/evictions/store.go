@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Store keeps a text for those who come later.
+// Store keeps a text for later processes.
 type Store interface {
 	// Load returns the text that is stored and its version; both are "" when nothing is.
 	Load(ctx context.Context) (text, version string, err error)
@@ -36,7 +36,7 @@ type ConfigMap struct {
 	name   string
 }
 
-// NewConfigMap is the store of a name, in the namespace of the client.
+// NewConfigMap returns the store of a name, in the namespace of the client.
 func NewConfigMap(client typedcorev1.ConfigMapInterface, name string) *ConfigMap {
 	return &ConfigMap{client, name}
 }
@@ -74,7 +74,7 @@ func (c *ConfigMap) Save(ctx context.Context, text, version string) (string, err
 	return object.ResourceVersion, nil
 }
 
-// change replaces the text of that version. What others have put on the object stays.
+// change replaces the text of that version. Whatever others have put on the object stays.
 func (c *ConfigMap) change(ctx context.Context, text, version string) (string, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": version}, "data": map[string]string{dataKey: text},

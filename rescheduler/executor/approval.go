@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
-// wanted says that a plan which has not begun is to, once it may.
+// wanted reports whether a plan which has not begun is to, once it may.
 func (e *Executor) wanted(plan *v1alpha1.ReschedulingPlan) bool {
 	if plan.Spec.Mode == v1alpha1.DryRun || e.Mode == v1alpha1.DryRun {
 		return false
@@ -43,7 +43,7 @@ func (e *Executor) approve(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 	})
 }
 
-// waitsForApproval says that a plan waits for somebody to approve of it.
+// waitsForApproval reports whether a plan waits for somebody to approve of it.
 func (e *Executor) waitsForApproval(plan *v1alpha1.ReschedulingPlan) bool {
 	return plan.Status.Phase == v1alpha1.Pending && plan.Spec.Mode == v1alpha1.Approve && plan.Status.Approved == nil && !plan.IsApproved()
 }

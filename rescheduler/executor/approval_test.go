@@ -45,7 +45,7 @@ func TestTheTimeOfAPlanCountsFromItsApproval(t *testing.T) {
 		t.Errorf("approved at %s, it lasts for %s", s.Approved, w.stored.Lasts())
 	}
 	w.clock.Step(8 * time.Minute)
-	w.restart() // which does not begin anew
+	w.restart() // which does not start over
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicting, "")
 	w.clock.Step(2 * time.Minute)
 	w.want(v1alpha1.Expired, v1alpha1.StepEvicted, "its time was up: ") // what became of the eviction is not known

@@ -60,7 +60,7 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 }
 
-// patience is how long a replacement may take to be ready: as long as is configured, besides
+// patience returns how long a replacement may take to be ready: as long as is configured, besides
 // the time that the pod has to end.
 func (o *Options) patience(step *v1alpha1.Step) time.Duration {
 	return o.Limits.ReplacementTimeout + placement.Grace(&step.Replacement.Spec)
@@ -73,8 +73,8 @@ func (e *Executor) since(t *metav1.Time) time.Duration {
 	return e.Clock.Since(t.Time)
 }
 
-// unfit is why the room that was kept does not do for what came, "" when it does. Members of a gang take each other's
-// places, so that it is not known who goes where: the extender says so of them.
+// unfit says why the room that was kept does not fit the pod that came, "" when it does. Members of a gang take
+// each other's places, so that the place of each is not known: the extender judges them.
 func (o *Options) unfit(plan *v1alpha1.ReschedulingPlan, at int, replacement *cluster.Pod) string {
 	if plan.Spec.Steps[at].Gang != "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
-// delays is why a plan must wait before it begins, "" when it need not. It begins when the rates and windows
+// delays says why a plan must wait before it begins, "" when it need not. It begins when the rates and windows
 // allow all of it: none is cut in the middle, for want of evictions, and neither is a gang.
 func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 	if len(plan.Spec.Steps) == 0 {

@@ -22,16 +22,17 @@ type Allowance struct {
 	Budget    string `json:"budget"` // rate, selectedRate or selectedDown
 	Namespace string `json:"namespace,omitempty"`
 	Selector  string `json:"selector,omitempty"`
-	// Domain is what its topologyKey is on the nodes of the pods, and Policies those whose plans it bounds, with commas.
+	// Domain is the value of its topologyKey on the nodes of the pods. Policies names the policies whose plans
+	// it bounds, with commas.
 	Domain   string `json:"domain,omitempty"`
 	Policies string `json:"policies,omitempty"`
-	// Left is how many pods may be evicted now, or be down besides those that are. It is not
-	// positive when the budget is used up, and negative when more are down than should be.
+	// Left is how many pods may be evicted now, or go down besides the ones that are down. It is zero or less
+	// when the budget is used up, and negative when more are down than should be.
 	Left int `json:"left"`
 }
 
-// Left is what is left of all budgets that have a bound and are not of a single plan. Rates are left out while it is
-// not known what was evicted, as of a process that does not lead.
+// Left returns the rest of all budgets that have a bound and are not of a single plan. Rates are left out while
+// past evictions are unknown, as in a process that does not lead.
 func (l *Limits) Left(c *cluster.Cluster, record *evictions.Record, now time.Time) (all []Allowance) {
 	past, known := record.Evictions(), record.Ready()
 	if left := l.RateLeft(past, now); left != AnyNumber && known {
@@ -66,7 +67,7 @@ type budgetLeft struct {
 func NewBudgetLeft(e *Executor) prometheus.Collector {
 	return &budgetLeft{e, e.Clock, prometheus.NewDesc(
 		"muster_rescheduling_budget_left",
-		"Pods that may still be evicted now (rate, selectedRate), or be down besides those that are (selectedDown), by budget.",
+		"Pods that may still be evicted now (rate, selectedRate), or go down besides the ones that are down (selectedDown), by budget.",
 		[]string{"budget", "namespace", "selector", "domain", "policies"}, nil,
 	)}
 }

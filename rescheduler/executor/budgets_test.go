@@ -34,7 +34,7 @@ func TestWhatIsLeftOfBudgetsIsShown(t *testing.T) {
 	want := func(all, selected string) {
 		t.Helper()
 		text := "# HELP muster_rescheduling_budget_left Pods that may still be evicted now (rate, selectedRate), " +
-			"or be down besides those that are (selectedDown), by budget." + `
+			"or go down besides the ones that are down (selectedDown), by budget." + `
 # TYPE muster_rescheduling_budget_left gauge
 muster_rescheduling_budget_left{budget="rate",domain="",namespace="",policies="",selector=""} ` + all + `
 muster_rescheduling_budget_left{budget="selectedDown",domain="",namespace="default",policies="",selector="app=small"} -1

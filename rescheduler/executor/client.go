@@ -94,7 +94,7 @@ func (c *RESTClient) EditNode(ctx context.Context, node *corev1.Node, edit func(
 	if equality.Semantic.DeepEqual(fresh, edited) {
 		return nil
 	}
-	fresh.ResourceVersion, fresh.UID = "", "" // so that the patch has those of edited, as preconditions
+	fresh.ResourceVersion, fresh.UID = "", "" // so that the patch has the values of edited, as preconditions
 	before, err := json.Marshal(fresh)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestANodeIsEditedAsTheAPIServerHasIt(t *testing.T) {
 		patch []string
 		fails func(error) bool
 	}{
-		"a patch says of which version and UID it is, and has what changes": {
+		"a patch names its version and UID, and has what changes": {
 			uid: "uid",
 			edit: func(n *corev1.Node) {
 				annotate(n, "ours", "")
@@ -33,7 +33,7 @@ func TestANodeIsEditedAsTheAPIServerHasIt(t *testing.T) {
 			},
 			patch: []string{`{"metadata":{"annotations":{"ours":null},"resourceVersion":"7","uid":"uid"},"spec":{"unschedulable":true}}`},
 		},
-		"a taint comes to those that there are by now": {
+		"a taint is added to the present ones": {
 			uid: "uid",
 			edit: func(n *corev1.Node) {
 				n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "ours", Effect: corev1.TaintEffectNoSchedule})

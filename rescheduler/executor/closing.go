@@ -39,15 +39,15 @@ func openNode(node *corev1.Node) {
 	annotate(node, v1alpha1.AnnotationClosedUntil, "")
 }
 
-// isClosed says that closeNode keeps pods off a node.
+// isClosed reports whether closeNode keeps pods off a node.
 func isClosed(node *corev1.Node) bool { return isTainted(node) || isOurCordon(node) }
 
 func isTainted(node *corev1.Node) bool { return slices.ContainsFunc(node.Spec.Taints, isOurTaint) }
 
 func isOurTaint(taint corev1.Taint) bool { return taint.Key == v1alpha1.TaintClosed }
 
-// isOurCordon says that a node is cordoned, and that it was a plan that did so: nobody else has written
-// spec.unschedulable since. Who did is known of a node as the API server has it; the view does not keep that.
+// isOurCordon reports whether a node is cordoned by a plan: nobody else has written spec.unschedulable since.
+// The author is known of a node as the API server has it; the view does not keep that.
 func isOurCordon(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] == "true" &&
 		!slices.ContainsFunc(node.ManagedFields, cordonsForOthers)

@@ -19,9 +19,9 @@ type Cooling struct {
 	controllers map[types.UID]time.Time
 }
 
-// Cooling is what these evictions leave alone. A controller cools down for twice as long for each one in vain, as what
-// replaced the pod was of another kind and did not fit the room. Another plan would fail for the same reason, as long as
-// there are pods that the controller would not make as they are.
+// Cooling returns the nodes and controllers that these evictions leave alone for a time. A controller cools
+// down for twice as long for each eviction in vain, whose replacement was of another kind and did not fit the
+// room. Another plan would fail for the same reason, until all pods are as the controller would make them.
 func (l *Limits) Cooling(past []evictions.Eviction) *Cooling {
 	c := &Cooling{map[string]time.Time{}, map[types.UID]time.Time{}}
 	inVain := map[types.UID]int{}
@@ -47,7 +47,7 @@ func (c *Cooling) Controller(uid types.UID, now time.Time) bool {
 	return now.Before(c.controllers[uid])
 }
 
-// Why is why no plan should move a pod on a node at present, "" when it may: a constant.
+// Why returns the reason why no plan should move a pod on a node at present, "" when it may: a constant.
 func (c *Cooling) Why(pod *cluster.Pod, node string, now time.Time) string {
 	if c.Node(node, now) {
 		return "its node cools down after an eviction"

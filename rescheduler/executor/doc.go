@@ -2,13 +2,12 @@
 //
 //	reserve → check → evict → wait until the replacement is bound and ready → the next step
 //
-// A plan that is approved has its room kept from then on (package reservations). The extender says so in
-// the plan, once it has looked whether the room is there by what it alone knows; nothing is evicted
-// before. Before each step the rest of the plan is carried out on a model of the cluster as it is, with all predicates and
-// rules. If that does not work any more, the plan has failed: nothing else is evicted, and the
-// room is free again. What was evicted by then has its place, as every part of a plan that is
-// carried out leaves no pod without one. A step for whose replacement too little time is left is not
-// begun: the plan has expired.
+// A plan that is approved has its room kept from then on (package reservation). The extender says so in the
+// plan, once it has looked whether the room is there by what it alone knows; nothing is evicted before. Before
+// each step the rest of the plan is carried out on a model of the cluster as it is, with all predicates and
+// rules. If that does not work any more, the plan has failed: nothing else is evicted, and the room is free
+// again. Pods evicted by then have their places, as every part of a plan that is carried out leaves no pod
+// without one. A step is not begun if too little time is left for its replacement: the plan has expired.
 //
 // All that is needed to go on is in the status of the plan, and each thing is written down
 // before it is done: a process that is killed at any moment is followed by one that does what is

@@ -30,7 +30,7 @@ func outdated(why string) ending {
 }
 func expired(why string) ending { return ending{phase: v1alpha1.Expired, message: why} }
 
-// stricter is how a plan that runs is to end before anything else is evicted, as the configured mode does
+// stricter returns how a plan that runs is to end before anything else is evicted, as the configured mode does
 // not let it go on; nil when it does. Under Approve a plan of mode Auto goes on if somebody has approved of it.
 func stricter(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) *ending {
 	if allows(mode, plan) {
@@ -43,7 +43,7 @@ func stricter(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) *ending {
 	return &ending{phase: v1alpha1.Failed, reason: reasonModeChanged, message: why}
 }
 
-// allows says that a mode lets a plan run that was made under another one.
+// allows reports whether a mode lets a plan run that was made under another one.
 func allows(mode v1alpha1.Mode, plan *v1alpha1.ReschedulingPlan) bool {
 	switch mode {
 	case v1alpha1.DryRun:

@@ -124,8 +124,8 @@ func (e *Executor) count(plan *v1alpha1.ReschedulingPlan, result string) {
 	e.Metrics.evictions.WithLabelValues(string(plan.Spec.Policy), result).Inc()
 }
 
-// pause has an eviction asked for again after a time. That it is not known what became of it stays
-// so until it has settled, whatever becomes of others.
+// pause has an eviction asked for again after a time. If its outcome is unknown, it stays unknown until the
+// eviction has settled, whatever becomes of others.
 func (e *Executor) pause(uid types.UID, unknown bool) {
 	last := e.tries[uid]
 	next := try{pause: min(max(2*last.pause, firstPause), maxPause), asked: last.asked}
@@ -135,8 +135,8 @@ func (e *Executor) pause(uid types.UID, unknown bool) {
 	e.tries[uid] = next
 }
 
-// settle is to be called when a pod is still there that was to be evicted. An attempt of which nothing was known
-// has come to nothing after a time. An attempt that this process knows nothing of may be another one's.
+// settle is to be called when a pod that was to be evicted is still there. An attempt with an unknown outcome
+// counts as failed after a time. An attempt unknown to this process may be another process's.
 func (e *Executor) settle(uid types.UID) {
 	last, known := e.tries[uid]
 	if !known {
@@ -147,13 +147,13 @@ func (e *Executor) settle(uid types.UID) {
 	e.tries[uid] = last
 }
 
-// unsettled says that the pod of a step which has begun may have been evicted, though nothing shows it yet.
+// unsettled reports whether the pod of a step which has begun may have been evicted, though nothing shows it yet.
 func (e *Executor) unsettled(step *v1alpha1.Step) bool {
 	try, known := e.tries[step.Pod.UID]
 	return !known || !try.asked.IsZero()
 }
 
-// mayLeave says that the pod of a step which has begun goes, or may go, as it was asked to.
+// mayLeave reports whether the pod of a step which has begun goes, or may go, as it was asked to.
 func (e *Executor) mayLeave(step *v1alpha1.Step) bool {
 	victim := e.on(step.From, step.Pod.UID)
 	return victim == nil || victim.DeletionTimestamp != nil || e.tries[step.Pod.UID].granted || e.unsettled(step)
@@ -169,7 +169,7 @@ func (e *Executor) granted(ctx context.Context, plan *v1alpha1.ReschedulingPlan,
 	})
 }
 
-// late is why there is no time left for a step, "" when there is: its room is free once the plan has
+// late says why there is no time left for a step, "" when there is: its room is free once the plan has
 // expired, so that what replaces the pod has to be there before.
 func (e *Executor) late(plan *v1alpha1.ReschedulingPlan, at int) string {
 	step := &plan.Spec.Steps[at]
@@ -200,8 +200,8 @@ func (e *Executor) check(plan *v1alpha1.ReschedulingPlan, from int) string {
 	return e.marks.newcomer(plan, from)
 }
 
-// departing says which node the rest of a plan counts on, from a step on, though no plan should any more,
-// or empties though none should; "" when there is none. Once all have moved, those who wait may come.
+// departing names a node that the rest of a plan, from a step on, counts on or empties though no plan should
+// any more; "" when there is none. Once all pods have moved, the waiting ones may come.
 func (o *Options) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
 	snap := o.Cluster.Snapshot()
 	why := func(name, who string, of func(*cluster.Node) string) string {
@@ -234,7 +234,7 @@ func (o *Options) departing(plan *v1alpha1.ReschedulingPlan, from int) string {
 	return ""
 }
 
-// on is the pod of that UID on a node, as the watch shows it; nil when it is not there.
+// on returns the pod of that UID on a node, as the watch shows it; nil when it is not there.
 func (e *Executor) on(node string, uid types.UID) *cluster.Pod {
 	return reservation.Bound(e.Cluster.Snapshot().NodeByName(node), uid)
 }

@@ -48,8 +48,8 @@ type Options struct {
 	Client       Client
 	Events       events.EventRecorder
 	Metrics      *Metrics
-	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as
-	// this one lets it. What was evicted by then is awaited.
+	// Mode is the configured one. A plan that was made under another one begins and goes on only as far as this
+	// one lets it. Pods evicted by then are awaited.
 	Mode v1alpha1.Mode
 	// PlanTTL is how long a plan may take, from when the executor has seen that somebody approved of it.
 	PlanTTL time.Duration
@@ -73,7 +73,7 @@ type Executor struct {
 	marks     marks
 }
 
-// try is what became of asking for an eviction, and when it may be asked for again.
+// try is the outcome of asking for an eviction, and when it may be asked for again.
 type try struct {
 	again   time.Time
 	pause   time.Duration
@@ -138,8 +138,8 @@ func (e *Executor) admit(ctx context.Context, wanted []*v1alpha1.ReschedulingPla
 	}
 }
 
-// Busy says that a plan is being carried out, or is about to be: one that keeps its room, or one
-// of which it has not been looked yet whether it may.
+// Busy reports whether a plan is being carried out, or is about to be: a plan whose room is kept, or one that
+// has not been checked yet.
 func (e *Executor) Busy() bool {
 	return slices.ContainsFunc(e.Reservations.Plans(), func(plan *v1alpha1.ReschedulingPlan) bool {
 		return plan.Reserves(e.Clock.Now()) || plan.Status.Phase == "" && e.wanted(plan)
@@ -218,7 +218,7 @@ func (e *Executor) begin(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	}
 }
 
-// partsGang says that a gang has moved in part if the plan ends before a step.
+// partsGang reports whether a gang has moved in part if the plan ends before a step.
 func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 	gang := func(i int) string { return plan.Spec.Steps[i].Gang }
 	for done := range at {
@@ -231,7 +231,7 @@ func partsGang(plan *v1alpha1.ReschedulingPlan, at int) bool {
 	return false
 }
 
-// awaitBeneficiaries waits for those that room was made for, as long as they fit there.
+// awaitBeneficiaries waits for the pods that room was made for, as long as they fit there.
 func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.ReschedulingPlan) {
 	waiting := e.waiting(plan)
 	if len(waiting) == 0 {
@@ -242,7 +242,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 		e.fail(ctx, plan, why)
 		return
 	}
-	// Members of a gang take each other's places, so that it is not known who goes where.
+	// Members of a gang take each other's places, so that the place of each is not known.
 	if !slices.ContainsFunc(waiting, func(b v1alpha1.Beneficiary) bool { return b.Gang != "" }) {
 		if why := e.check(plan, len(plan.Spec.Steps)); why != "" {
 			e.end(ctx, plan, outdated(why))
@@ -255,7 +255,7 @@ func (e *Executor) awaitBeneficiaries(ctx context.Context, plan *v1alpha1.Resche
 	e.set(ctx, plan, v1alpha1.Executing, fmt.Sprintf("waits until %s is bound to %s", waiting[0], waiting[0].Node))
 }
 
-// waiting are the pods that have no place yet of those that are to get one.
+// waiting returns the beneficiaries that have no place yet.
 func (e *Executor) waiting(plan *v1alpha1.ReschedulingPlan) (waiting []v1alpha1.Beneficiary) {
 	for _, b := range plan.Spec.Beneficiaries {
 		if e.Cluster.PendingPod(b.UID) != nil {
@@ -316,5 +316,5 @@ func (e *Executor) writeBecause(
 	return written
 }
 
-// now is the time as the API has it.
+// now returns the time as the API has it.
 func (e *Executor) now() metav1.Time { return metav1.NewTime(e.Clock.Now()).Rfc3339Copy() }

@@ -113,7 +113,7 @@ func newWorld(t *testing.T, mode v1alpha1.Mode) *world {
 	return w
 }
 
-// reserved is what muster says of the room of the plan.
+// reserved is muster's condition about the room of the plan.
 func (w *world) reserved(is metav1.ConditionStatus, why string) {
 	next := w.stored.DeepCopy()
 	meta.SetStatusCondition(
@@ -670,7 +670,7 @@ func TestAnEvictionThatWasGrantedIsWrittenDownWhateverComes(t *testing.T) {
 	w := newWorld(t, v1alpha1.Auto)
 	w.crossed = true
 	w.executor.Advance(t.Context()) // approved
-	w.executor.Advance(t.Context()) // evicted, of which the watch shows nothing yet
+	w.executor.Advance(t.Context()) // evicted, though the watch does not show it yet
 	w.node("n2", "1")
 	w.want(v1alpha1.Executing, v1alpha1.StepEvicted, "nothing has come in the place of default/small-1 yet")
 	if len(w.evicted) != 1 {
@@ -836,7 +836,7 @@ func TestAReplacementOfAnotherKind(t *testing.T) {
 			before: of("small-0", "", "3"), phase: v1alpha1.Executing, step: v1alpha1.StepEvicted,
 			want: "nothing has come in the place of default/small-1 yet",
 		},
-		"of which muster says that it gave the room up": {
+		"whose room muster says it gave up": {
 			says: "it differs", phase: v1alpha1.Failed, step: v1alpha1.StepEvicted, want: "it differs", differs: true,
 		},
 	} {

@@ -11,15 +11,15 @@ import (
 	"muster.dev/muster/rescheduler/evictions"
 )
 
-// Limits bound what is disrupted, besides PodDisruptionBudgets. What counts is what the record of evictions
-// says, so that nothing is forgotten with a process or a plan.
+// Limits bound disruptions, besides PodDisruptionBudgets. They count the evictions in the record, so that
+// nothing is forgotten with a process or a plan.
 type Limits struct {
 	// ReplacementTimeout is how long a replacement may take to be bound and ready, from when
 	// its pod must have ended.
 	ReplacementTimeout time.Duration
 	// Rate bounds all evictions.
 	Rate Rate
-	// Selected bound those of pods that a selector matches.
+	// Selected bound evictions of pods that a selector matches.
 	Selected []Selected
 	// WorkloadCoolDown and NodeCoolDown are how long no other plan evicts a pod of a controller,
 	// or from a node, after an eviction.
@@ -28,7 +28,7 @@ type Limits struct {
 	Windows []Window
 }
 
-// Rate is so many evictions in any period of that length. The zero Rate allows any number.
+// Rate allows a number of evictions in any period of that length. The zero Rate allows any number.
 type Rate struct {
 	Evictions int
 	Per       time.Duration
@@ -38,15 +38,15 @@ type Rate struct {
 // which these are changed it is an hour longer or shorter if it spans the change, and begins and ends
 // when the clocks say so.
 type Window struct {
-	// From and To are what clocks show, as times since midnight. When To is not after From, it ends
-	// on the next day.
+	// From and To are times of day by the clock, as times since midnight. When To is not after From, the window
+	// ends on the next day.
 	From, To time.Duration
-	// Days are those on which it begins; all when there is none.
+	// Days are the days on which it begins; all when there is none.
 	Days []time.Weekday
 	Zone *time.Location
 }
 
-// contains says that a time is in the window.
+// contains reports whether a time is in the window.
 func (w *Window) contains(t time.Time) bool {
 	t = t.In(w.Zone)
 	clock := func(day int, shows time.Duration) time.Time {
@@ -72,7 +72,7 @@ func (w *Window) on(day time.Weekday) bool {
 // remembered is how long evictions are known at least: limits may become stricter.
 const remembered = time.Hour
 
-// Remembers is how long an eviction is to be known.
+// Remembers returns how long an eviction is to be known.
 func (l *Limits) Remembers(e evictions.Eviction) time.Duration {
 	longest := max(remembered, l.WorkloadCoolDown, l.NodeCoolDown, l.Rate.Per)
 	for i := range l.Selected {
@@ -84,7 +84,7 @@ func (l *Limits) Remembers(e evictions.Eviction) time.Duration {
 	return longest
 }
 
-// forbids is why a step must wait, "" when it need not. A gang that has begun to move goes on when
+// forbids says why a step must wait, "" when it need not. A gang that has begun to move goes on when
 // a window closes.
 func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	now, l, step := e.Clock.Now(), &e.Limits, &plan.Spec.Steps[at]
@@ -110,14 +110,15 @@ func (e *Executor) forbids(plan *v1alpha1.ReschedulingPlan, at int) string {
 	return e.forbidden(plan, at, past, now)
 }
 
-// besides are evictions, but for some.
+// besides returns evictions without some.
 func besides(all []evictions.Eviction, some func(evictions.Eviction) bool) []evictions.Eviction {
 	return slices.DeleteFunc(slices.Clone(all), some)
 }
 
 const awaitsRoom = "waits until muster keeps its room"
 
-// unreserved is what a plan waits for whose room the extender does not keep, as far as it has said.
+// unreserved says what a plan waits for while the extender does not keep its room, as far as the extender has
+// said.
 func unreserved(plan *v1alpha1.ReschedulingPlan) string {
 	if said := meta.FindStatusCondition(plan.Status.Conditions, v1alpha1.ConditionReserved); said != nil {
 		return awaitsRoom + ": " + said.Message
@@ -125,17 +126,17 @@ func unreserved(plan *v1alpha1.ReschedulingPlan) string {
 	return awaitsRoom
 }
 
-// Open says that pods may be evicted at that time.
+// Open reports whether pods may be evicted at that time.
 func (l *Limits) Open(now time.Time) bool { return within(l.Windows, now) }
 
 func within(windows []Window, now time.Time) bool {
 	return len(windows) == 0 || slices.ContainsFunc(windows, func(w Window) bool { return w.contains(now) })
 }
 
-// AnyNumber is what is left of a rate without a bound.
+// AnyNumber is the rest of a rate without a bound.
 const AnyNumber = -1
 
-// RateLeft is how many evictions the rate of all allows now, or [AnyNumber].
+// RateLeft returns how many evictions the rate of all allows now, or [AnyNumber].
 func (l *Limits) RateLeft(past []evictions.Eviction, now time.Time) int {
 	return l.Rate.left(past, now, func(evictions.Eviction) bool { return true })
 }

@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// marks are what says of nodes that they are, or were, emptied by plans.
+// marks are the marks on nodes that are, or were, emptied by plans.
 type marks struct {
 	Options
 
@@ -25,8 +25,8 @@ type marks struct {
 	needy       sets.Set[types.UID] // the pods that waited then
 }
 
-// mark marks the nodes that a plan empties, so that whoever removes nodes knows. A taint and a cordon keep
-// other pods off them as well, and nothing else does. It must be done before anything is evicted.
+// mark marks the nodes that a plan empties, for programs that remove nodes. A taint and a cordon keep other
+// pods off them as well, and nothing else does. It must be done before anything is evicted.
 func (m *marks) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error {
 	if m.Mark == config.MarkNone || m.Mark == "" {
 		return nil
@@ -50,9 +50,9 @@ func (m *marks) mark(ctx context.Context, plan *v1alpha1.ReschedulingPlan) error
 	return nil
 }
 
-// tidy makes the marks of nodes true, whoever made them: a plan that has succeeded has emptied its
-// nodes, what one did that failed or is gone is undone, and a node on which there is something is
-// not empty any more. An emptied node is open again when it is needed, or its time is over.
+// tidy makes the marks of nodes true, whatever made them: a plan that has succeeded has emptied its nodes, the
+// marks of a failed or missing plan are undone, and a node with a pod on it is not empty any more. An emptied
+// node is open again when it is needed, or its time is over.
 func (m *marks) tidy(ctx context.Context) {
 	if m.Clock.Now().Before(m.rest) {
 		return
@@ -79,7 +79,7 @@ func (m *marks) tidy(ctx context.Context) {
 	}
 }
 
-// truth is what the marks of nodes are held against.
+// truth is the state that the marks of nodes are compared with.
 type truth struct {
 	plans     map[string]*v1alpha1.ReschedulingPlan
 	needed    sets.Set[string] // closed nodes, by name
@@ -87,7 +87,7 @@ type truth struct {
 	closedFor time.Duration
 }
 
-// correction is what has to change of the marks of a node, nil when they are true.
+// correction returns the change to the marks of a node that makes them true, nil when they are.
 func (t *truth) correction(node *cluster.Node) func(*corev1.Node) {
 	emptying, emptied := node.Annotations[v1alpha1.AnnotationEmptying], node.Annotations[v1alpha1.AnnotationEmptied]
 	plan := t.plans[emptying]
@@ -139,12 +139,12 @@ func (t *truth) limit(node *corev1.Node) {
 	annotate(node, v1alpha1.AnnotationClosedUntil, until)
 }
 
-// isEmptied says that a plan has emptied a node, and that it is empty still.
+// isEmptied reports whether a plan has emptied a node, and that it is empty still.
 func isEmptied(node *cluster.Node) bool {
 	return node.Annotations[v1alpha1.AnnotationEmptying] == "" && node.Annotations[v1alpha1.AnnotationEmptied] != "" && planner.IsEmpty(node)
 }
 
-// sameMarks says that two states of a node name the same plans.
+// sameMarks reports whether two states of a node name the same plans.
 func sameMarks(a, b *corev1.Node) bool {
 	return a.Annotations[v1alpha1.AnnotationEmptying] == b.Annotations[v1alpha1.AnnotationEmptying] &&
 		a.Annotations[v1alpha1.AnnotationEmptied] == b.Annotations[v1alpha1.AnnotationEmptied]
@@ -169,8 +169,8 @@ func (m *marks) newcomer(plan *v1alpha1.ReschedulingPlan, from int) string {
 	return ""
 }
 
-// resident is a pod that stays on a node though others leave it, nil when there is none but those
-// that go with the node.
+// resident returns a pod that stays on a node though others leave it, nil when only pods that go with the node
+// stay.
 func resident(node *cluster.Node, leaving sets.Set[types.UID]) *cluster.Pod {
 	for _, pod := range node.Pods {
 		if !planner.GoesWithNode(pod) && pod.DeletionTimestamp == nil && !leaving.Has(pod.UID) {

@@ -22,8 +22,8 @@ const (
 	needPause     = 5 * time.Second
 )
 
-// needed are the closed nodes that pods which wait need: such a pod fits there but for the mark, and on no open
-// node. Those that a plan keeps room for do not count: it looks taken.
+// needed returns the closed nodes that waiting pods need: such a pod would fit there without the mark, and fits
+// no open node. A node that a plan keeps room on for a pod does not count as needed: the room looks taken.
 func (m *marks) needed() sets.Set[string] {
 	now := m.Clock.Now()
 	if now.Before(m.needsLooked.Add(newcomerPause)) {
@@ -60,8 +60,8 @@ func (m *marks) needed() sets.Set[string] {
 	return s.needed
 }
 
-// squeeze puts pods that wait on nodes, one after the other: as few closed ones are needed as suffice, and as many as
-// it takes for all of a gang.
+// squeeze puts waiting pods on nodes, one after the other: it needs no more closed nodes than suffice, and
+// enough of them for all of a gang.
 type squeeze struct {
 	world        *scenario.Scenario
 	open, closed []*cluster.Node
@@ -115,7 +115,7 @@ func (s *squeeze) place(pod *cluster.Pod, store *predicates.VerdictStore) {
 	k.hopeless = true
 }
 
-// asOpen is a node as it would be without the mark.
+// asOpen returns a node as it would be without the mark.
 func asOpen(node *cluster.Node) *cluster.Node {
 	object := node.DeepCopy()
 	if isOurCordon(object) { // and without the taint that a cordon brings about

@@ -24,7 +24,7 @@ func newEmptied(t *testing.T, mark config.NodeMark) *world {
 	return w
 }
 
-// closing marks are those by which a node stays closed.
+// closing returns the marks by which a node stays closed.
 func closing(mark config.NodeMark) map[string]string {
 	if mark == config.MarkTaint {
 		return map[string]string{emptied: "p", closed: "NoSchedule", closedUntil: inAnHour}

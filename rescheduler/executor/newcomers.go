@@ -14,17 +14,17 @@ import (
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// newcomers tells which pods come in the place of those that are evicted, by who was there before.
+// newcomers tells which pods come in the place of evicted ones, by the pods that were there before.
 type newcomers struct {
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
-	before   map[types.UID]sets.Set[types.UID] // by the pod that was evicted: those of its controller that were there then
+	before   map[types.UID]sets.Set[types.UID] // by the pod that was evicted: its controller's pods at that time
 }
 
-// replacement is what came in the place of the pod of a step, nil when nothing has: of the pods
-// of its controller that no other step has and that were not there before, the one that is furthest, and rather one of its
-// kind. A process that was killed knows of those on the two nodes who was there before; elsewhere it takes none for the
-// replacement.
+// replacement returns the pod that came in the place of the pod of a step, nil when none has. It looks at the
+// pods of its controller that no other step has and that were not there before. Among them it prefers one of
+// the same kind, then the furthest one. A process that was killed knows which pods were there before on the two
+// nodes; elsewhere it takes none for the replacement.
 func (n *newcomers) replacement(plan *v1alpha1.ReschedulingPlan, at int) *cluster.Pod {
 	step := &plan.Spec.Steps[at]
 	before, all := n.before[step.Pod.UID]
@@ -56,9 +56,9 @@ func progress(pod *cluster.Pod) int {
 	return 0
 }
 
-// mistakable are the pods that could be taken for the replacement of the pod of a step by who has not seen them before:
-// those on the two nodes, and those without a node that are not of its kind. One of its kind that waits may have the
-// room as well as the replacement, which then waits in its stead.
+// mistakable returns the pods that could be taken for the replacement of the pod of a step by a process that
+// has not seen them before: pods on the two nodes, and pods without a node that are not of its kind. A waiting
+// pod of its kind may have the room as well as the replacement, which then waits in its stead.
 func (n *newcomers) mistakable(step *v1alpha1.Step) []types.UID {
 	found := map[types.UID]bool{}
 	for _, pod := range n.all(step) {
@@ -74,7 +74,7 @@ func (n *newcomers) mistakable(step *v1alpha1.Step) []types.UID {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// all are the pods that may have come in the place of the pod of a step, with and without a node.
+// all returns the pods that may have come in the place of the pod of a step, with and without a node.
 func (n *newcomers) all(step *v1alpha1.Step) (pods []*cluster.Pod) {
 	for node := range n.cluster.Snapshot().Nodes() {
 		for _, pod := range node.Pods {

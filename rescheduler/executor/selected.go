@@ -21,10 +21,10 @@ type Selected struct {
 	Name      string // for people
 	Namespace string // "" for all
 	Selector  labels.Selector
-	// Policies are those whose plans it bounds: all if there is none.
+	// Policies are the policies whose plans it bounds: all if there is none.
 	Policies []v1alpha1.Policy
-	// TopologyKey, unless it is "", has the pods of each domain counted alone: those on nodes of which this label has
-	// the same value. Nodes without it are a domain of their own, whose name is "".
+	// TopologyKey, unless it is "", has the pods of each domain counted alone: the pods on nodes with the same
+	// value of this label. Nodes without it are a domain of their own, whose name is "".
 	TopologyKey string
 	Rate        Rate
 	// MaxDown is how many of the pods may be down at once: not ready, or without a node. The one that is evicted is one
@@ -34,12 +34,12 @@ type Selected struct {
 	Windows []Window
 }
 
-// Binds says that it bounds plans of a policy.
+// Binds reports whether it bounds plans of a policy.
 func (s *Selected) Binds(policy v1alpha1.Policy) bool {
 	return len(s.Policies) == 0 || slices.Contains(s.Policies, policy)
 }
 
-// open says that the pods may be evicted at that time.
+// open reports whether the pods may be evicted at that time.
 func (s *Selected) open(now time.Time) bool { return within(s.Windows, now) }
 
 // domain returns the topology domain of a node, "" if there is no such node.
@@ -54,7 +54,7 @@ func (s *Selected) matches(namespace string, set map[string]string) bool {
 	return (s.Namespace == "" || s.Namespace == namespace) && s.Selector.Matches(labels.Set(set))
 }
 
-// binds says that the eviction of a step counts for the budget.
+// binds reports whether the eviction of a step counts for the budget.
 func (s *Selected) binds(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step) bool {
 	return s.Binds(plan.Spec.Policy) && s.matches(step.Pod.Namespace, step.Replacement.Labels)
 }
@@ -72,7 +72,7 @@ func (s *Selected) key(domain string) string {
 	return key.String()
 }
 
-// budgets are the keys of those that a step counts for.
+// budgets returns the keys of the budgets that a step counts for.
 func (l *Limits) budgets(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step, snap *cluster.Snapshot) (keys []string) {
 	for i := range l.Selected {
 		if s := &l.Selected[i]; s.binds(plan, step) {
@@ -82,7 +82,7 @@ func (l *Limits) budgets(plan *v1alpha1.ReschedulingPlan, step *v1alpha1.Step, s
 	return keys
 }
 
-// forbidden is why a step must wait for a budget of pods that a selector matches, "" when it
+// forbidden says why a step must wait for a budget of pods that a selector matches, "" when it
 // need not. A gang that has begun to move goes on when a window closes.
 func (e *Executor) forbidden(plan *v1alpha1.ReschedulingPlan, at int, past []evictions.Eviction, now time.Time) string {
 	l, step := &e.Limits, &plan.Spec.Steps[at]
@@ -108,7 +108,7 @@ func (e *Executor) forbidden(plan *v1alpha1.ReschedulingPlan, at int, past []evi
 	return ""
 }
 
-// policies are the names of those whose plans it bounds, with commas.
+// policies returns the names of the policies whose plans it bounds, with commas.
 func (s *Selected) policies() string {
 	names := make([]string, 0, len(s.Policies))
 	for _, policy := range s.Policies {
@@ -129,15 +129,15 @@ func (s *Selected) said(domain string) string {
 	return fmt.Sprintf("%s where %s is %q", s.Name, s.TopologyKey, domain)
 }
 
-// RateLeft is how many evictions of the pods of a domain their rate allows now, or [AnyNumber].
+// RateLeft returns how many evictions of the pods of a domain their rate allows now, or [AnyNumber].
 func (s *Selected) RateLeft(domain string, past []evictions.Eviction, now time.Time) int {
 	key := s.key(domain)
 	return s.Rate.left(past, now, func(e evictions.Eviction) bool { return slices.Contains(e.Budgets, key) })
 }
 
-// Budget is what a plan that is made now may evict of the pods, and false if it may any number. What may be down at
-// once bounds no plan, unless it is none: a plan takes one pod after the other. Windows bound one that is to begin at
-// once.
+// Budget returns how many of the pods a plan that is made now may evict, and false if it may evict any number.
+// The limit on pods that are down at once bounds no plan, unless it is zero: a plan takes one pod after the
+// other. Windows bound a plan that is to begin at once.
 func (s *Selected) Budget(past []evictions.Eviction, now time.Time, begins bool) (planner.SelectedBudget, bool) {
 	none := false
 	if s.MaxDown != nil {
@@ -157,14 +157,14 @@ func (s *Selected) Budget(past []evictions.Eviction, now time.Time, begins bool)
 	return b, none || len(s.Windows) > 0 || s.Rate.Evictions > 0
 }
 
-// mayBeDown is how many of the pods of a domain may be down at once, and how many are.
+// mayBeDown returns how many of the pods of a domain may be down at once, and how many are.
 func (s *Selected) mayBeDown(c *cluster.Cluster, domain string) (most, down int) {
 	total, down := s.count(c, domain)
 	most, _ = intstr.GetScaledValueFromIntOrPercent(s.MaxDown, total, true) // validation has refused what is neither
 	return most, down
 }
 
-// count counts the pods that a selector matches in a domain, and those of them that do not run. Those without a
+// count counts the pods that a selector matches in a domain, and how many of them do not run. Pods without a
 // node count in every domain, as it is not known where they will run.
 func (s *Selected) count(c *cluster.Cluster, domain string) (total, down int) {
 	count := func(pod *cluster.Pod) {

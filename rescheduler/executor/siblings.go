@@ -9,11 +9,11 @@ import (
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
-// remember notes who is like the pod of a step before it goes, so that none of them is taken for its
-// replacement: at each attempt anew, as its controller may have made more of them since the last
-// one. What others have to know of that, and this process when it begins anew, it writes into the plan, which it
-// returns. It says whether the pod was there still after them, and leaves it at what was known if not: the
-// watch shows that a pod goes before it shows what replaces it.
+// remember notes the pods like the pod of a step before it goes, so that none of them is taken for its
+// replacement. It does so at each attempt, as the controller may have made more of them since the last one.
+// Whatever other processes have to know of that, and this one after a restart, it writes into the plan, which
+// it returns. It reports whether the pod was still there after them. If not, it keeps what was known: the watch
+// shows that a pod goes before it shows the replacement.
 func (e *Executor) remember(
 	ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int,
 ) (now *v1alpha1.ReschedulingPlan, stays bool) {

@@ -20,7 +20,7 @@ func (e *Executor) countWaits(plan *v1alpha1.ReschedulingPlan) {
 	}
 }
 
-// boundAt is when a pod got its node, as its condition says, else now.
+// boundAt returns when a pod got its node, as its condition says, else now.
 func boundAt(pod *cluster.Pod, now time.Time) time.Time {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {

@@ -27,8 +27,8 @@ func (a *alarm) ring() {
 	}
 }
 
-// await says whom the plans wait for from now on: for pods that are evicted and what replaces them, and for those that
-// get room. It rings when there are others than before: what came about of them until now was not heard.
+// await says what the plans wait for from now on: evicted pods and their replacements, and pods that get room.
+// It rings when it awaits others than before: events about them until now were not heard.
 func (a *alarm) await(plans []*v1alpha1.ReschedulingPlan) {
 	awaited := sets.New[types.UID]()
 	for _, plan := range plans {

@@ -8,8 +8,8 @@ import (
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
-// assess finds out for which of the pods that wait moving others would not help, and has that
-// told. The room of a plan that is being carried out looks taken, so it is not asked meanwhile.
+// assess finds the waiting pods that moving others would not help, and has that told. The room of a plan
+// that is being carried out looks taken, so it is not asked meanwhile.
 func (l *loop) assess(ctx context.Context) {
 	if l.executor.Busy() {
 		return
@@ -22,8 +22,8 @@ func (l *loop) assess(ctx context.Context) {
 	l.teller.Tell(ctx, verdict)
 }
 
-// lasting takes out of a problem what forbids an eviction for the time being only: cool-downs, the
-// age of pods, our own budgets, and PodDisruptionBudgets of which a pod is down already.
+// lasting takes out of a problem what forbids an eviction for the time being only: cool-downs, the age of pods,
+// our own budgets, and PodDisruptionBudgets with a pod down already.
 func lasting(problem *planner.Problem) {
 	problem.Budgets = planner.Budgets{WhenHealthy: true}
 	problem.Rules.Unless, problem.Rules.MinAge = nil, 0

@@ -14,7 +14,7 @@ type run struct {
 	Took time.Duration
 	What string
 	Plan string
-	// Refused are those whom the plan does not help, and what it leaves alone.
+	// Refused are the pods that the plan does not help, and the ones that it leaves alone.
 	Refused []planner.Refusal
 }
 

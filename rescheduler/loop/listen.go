@@ -44,7 +44,7 @@ func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
 	return servers, nil
 }
 
-// elsewhere is told to those who ask for what is not served.
+// elsewhere returns the answer to requests that are not served here.
 func (d *desk) elsewhere() string {
 	if d.config.Debug.Enabled {
 		return ""

@@ -94,7 +94,7 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// observe looks at who waits, and at what nodes are measured to use.
+// observe looks at the waiting pods, and at the measured use of nodes.
 func (l *loop) observe() {
 	l.waits.see(planner.Waiting(l.cluster), l.clock.Now())
 	if !l.measured.Any() {
@@ -123,7 +123,7 @@ func (l *loop) look(ctx context.Context) {
 	}
 }
 
-// plan makes a plan by one policy into an object, and says what came of it.
+// plan makes a plan by one policy into an object, and reports the result.
 func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	if l.executor.Busy() {
 		return run{What: "a plan is being carried out"}
@@ -158,7 +158,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
-// lasts is how long a plan that is made now may wait and take, until somebody has approved of it.
+// lasts returns how long a plan that is made now may wait and take, until somebody has approved of it.
 func (l *loop) lasts() time.Duration {
 	if l.config.Mode == v1alpha1.Approve {
 		return l.config.ApprovalTTL.Duration

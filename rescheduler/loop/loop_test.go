@@ -38,7 +38,7 @@ type world struct {
 	written   []*v1alpha1.ReschedulingPlan // their status
 	deleted   []string
 	annotated []string // nodes, and the annotations that were set or taken off
-	needs     []string // pods of which it was told that only more nodes help, and why
+	needs     []string // pods reported as helped only by more nodes, and why
 }
 
 func newWorld(t *testing.T) *world {
@@ -213,17 +213,17 @@ func TestNoPlanIsMade(t *testing.T) {
 		"for a pod that has room coming": {
 			func(w *world) { p := w.pod("big", "4"); p.Status.NominatedNodeName = "n1"; w.set(p) }, "no pod waits for long enough",
 		},
-		"for a pod that has room anyway": {func(w *world) { w.set(w.pod("tiny", "1")) }, "those that wait have room"},
+		"for a pod that has room anyway": {func(w *world) { w.set(w.pod("tiny", "1")) }, "the waiting pods have room"},
 		"for a pod that no move helps": {
 			func(w *world) { w.set(w.pod("huge", "8")) },
-			"no plan for 1 of those that wait; of default/huge: no node could take the pod, whatever pods were moved",
+			"no plan for 1 of the waiting pods; of default/huge: no node could take the pod, whatever pods were moved",
 		},
 		"while another one is carried out": {
 			func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Executing, 0) }, "a plan is being carried out",
 		},
 		"while what would move is cooling down": {
 			func(w *world) { w.set(w.pod("big", "4")); w.before(v1alpha1.Succeeded, 0) },
-			"no plan for 1 of those that wait; of default/big: where the pod could run, too little may be moved",
+			"no plan for 1 of the waiting pods; of default/big: where the pod could run, too little may be moved",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

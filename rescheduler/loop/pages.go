@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/rescheduler/separation"
 )
 
-// looks are what there is to see.
+// looks returns the endpoints of the rescheduler's pages.
 func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
 		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
@@ -69,11 +69,11 @@ type Page struct {
 	PerSeconds float64     `json:"perSeconds"`
 	Policies   []PolicyRow `json:"policies"`
 	Plans      []PlanRow   `json:"plans"`
-	// Budgets is what is left of those with a bound.
+	// Budgets is the rest of each budget with a bound.
 	Budgets []executor.Allowance `json:"budgets,omitempty"`
 }
 
-// PolicyRow is what a policy found last.
+// PolicyRow is the last finding of a policy.
 type PolicyRow struct {
 	Policy  v1alpha1.Policy `json:"policy"`
 	Enabled bool            `json:"enabled"`
@@ -82,11 +82,12 @@ type PolicyRow struct {
 	TookSeconds float64   `json:"tookSeconds"`
 	What        string    `json:"what,omitempty"`
 	Plan        string    `json:"plan,omitempty"`
-	// Refused are whom the policy did not help, and what it left alone, of those that it looked at.
+	// Refused are the pods that the policy did not help, and the ones that it left alone, of all that it looked
+	// at.
 	Refused []RefusedRow `json:"refused,omitempty"`
 }
 
-// RefusedRow is whom a policy did not help, or what it left alone.
+// RefusedRow is a pod or group that a policy did not help, or left alone.
 type RefusedRow struct {
 	Name string `json:"name"` // of a pod, a gang or a node
 	Why  string `json:"why"`

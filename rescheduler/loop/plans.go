@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// object is a plan as an object.
+// object returns a plan as an object.
 func object(policy v1alpha1.Policy, mode v1alpha1.Mode, plan *planner.Plan, expires time.Time) *v1alpha1.ReschedulingPlan {
 	object := &v1alpha1.ReschedulingPlan{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: strings.ToLower(string(policy)) + "-"},

@@ -39,17 +39,17 @@ type Options struct {
 	Logger  *slog.Logger
 	// File is where Config is from, and further ones come from.
 	File app.ConfigFile
-	// Version and Flags of the command line are what /statusz and /flagz show.
+	// Version and Flags of the command line appear on /statusz and /flagz.
 	Version string
 	Flags   map[string]string
 	// Registry takes the metrics and shows them at /metrics; nil stands for a new one.
 	Registry inspect.Registry
 }
 
-// reporter is who writes events.
+// reporter is the reporter of events.
 const reporter = "muster-rescheduler"
 
-// unused are the sections of the configuration that mean nothing to this process.
+// unused returns the sections of the configuration that mean nothing to this process.
 func unused() []string { return []string{"serving", "nomination", "ahead", "tracing"} }
 
 // Run reschedules until the context ends, or the lease is lost: by the configuration of the file as it is at any time.
@@ -203,7 +203,7 @@ func New(o Options) (_ *app.Process, err error) {
 	}, nil
 }
 
-// api is the way to the API server. What only the leader may write goes through the fence.
+// api is the way to the API server. Writes that only the leader may make go through the fence.
 type api struct {
 	election *app.Election
 	client   kubernetes.Interface
@@ -238,7 +238,7 @@ func connect(o *Options, connection *rest.Config) (*api, error) {
 	return a, nil
 }
 
-// lease is the name of the Lease of those who may reschedule.
+// lease returns the name of the Lease of the processes that may reschedule.
 func lease(cfg *config.Configuration) string {
 	return cfg.LeaderElection.ResourceName + "-rescheduler"
 }

@@ -18,7 +18,7 @@ import (
 // maxAnnotated bounds the nodes that are annotated in one go, which plans have to wait for.
 const maxAnnotated = 50
 
-// removals are what was found out about the nodes, whether the cluster could do without them.
+// removals tell of nodes whether the cluster could do without them, as far as that was found out.
 type removals struct {
 	mu     sync.Mutex // also for the search
 	looked time.Time

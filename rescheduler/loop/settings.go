@@ -82,9 +82,9 @@ func rate(c config.EvictionRate) executor.Rate {
 	return executor.Rate{Evictions: int(c.Evictions), Per: c.Per.Duration}
 }
 
-// budgets are those of one plan by a policy. A selected budget that lets so many pods be down allows as
-// many evictions, one after the other: the executor counts those that are down. A plan that is
-// to begin at once gets what is left of the rates now, another one what they allow at most.
+// budgets returns the budgets of one plan by a policy. A selected budget that lets a number of pods be down
+// allows that number of evictions, one after the other: the executor counts the pods that are down. A plan that
+// is to begin at once gets the present rest of the rates, another one what they allow at most.
 func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planner.Budgets {
 	c, now := &l.config.Budgets, l.clock.Now()
 	if l.config.Mode != v1alpha1.Auto {
@@ -113,7 +113,7 @@ func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planne
 	return b
 }
 
-// mustWait is why a plan that is made now could not begin, whatever it is, "" when it could.
+// mustWait says why a plan that is made now could not begin, whatever it is, "" when it could.
 func (l *loop) mustWait(past []evictions.Eviction) string {
 	now := l.clock.Now()
 	switch {

@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/rescheduler/policy"
 )
 
-// member is a pod of a gang that needs so many.
+// member is a pod of a gang that needs minMember members.
 func (w *world) member(name string, minMember int) *corev1.Pod {
 	pod := w.pod(name, "4")
 	pod.Labels = map[string]string{schedulingv1alpha1.LabelMuster: "gang"}

@@ -16,7 +16,7 @@ type waits struct {
 	since map[types.UID]time.Time
 }
 
-// see notes who waits now.
+// see notes the pods that wait now.
 func (w *waits) see(waiting []*cluster.Pod, now time.Time) {
 	next := make(map[types.UID]time.Time, len(waiting))
 	for _, pod := range waiting {
@@ -29,7 +29,7 @@ func (w *waits) see(waiting []*cluster.Pod, now time.Time) {
 	w.since = next
 }
 
-// ripens says that a pod has come to wait for so long after that time, and by now.
+// ripens reports whether a pod has come to wait for so long after that time, and by now.
 func (w *waits) ripens(after, now time.Time, enough time.Duration) bool {
 	for _, since := range w.since {
 		if ripe := since.Add(enough); ripe.After(after) && !ripe.After(now) {
@@ -39,9 +39,8 @@ func (w *waits) ripens(after, now time.Time, enough time.Duration) bool {
 	return false
 }
 
-// ripe are those of the pods that have waited for so long, and that kube-scheduler has refused or
-// muster keeps from it. A gang has when its first pod has: it is placed whole, and so are those that
-// came later.
+// ripe returns the pods that have waited for enough time, and that kube-scheduler has refused or muster keeps
+// from it. A gang is ripe when its first pod is: it is placed whole, including pods that came later.
 func (w *waits) ripe(waiting []*cluster.Pod, now time.Time, enough time.Duration) []*cluster.Pod {
 	first := map[membership.Key]time.Time{}
 	for _, pod := range waiting {

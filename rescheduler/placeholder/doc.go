@@ -20,7 +20,8 @@
 //   - It never keeps out its own pod: it goes when that is nominated or let go, and the room of a replacement that is not
 //     gated is given up when its step begins. It comes back for that plan no more.
 //   - It keeps out no pod that a DaemonSet has for the node: the plan is given up.
-//   - It goes when its plan has ended. The garbage collector of the cluster sees to those whose plan is deleted.
+//   - It goes when its plan has ended. The garbage collector of the cluster deletes placeholder pods of a
+//     deleted plan.
 //   - A scheduler that begins to lead knows of no gated pod that has not changed since: each placeholder pod is changed
 //     then, and every minute.
 package placeholder

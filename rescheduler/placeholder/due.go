@@ -9,9 +9,10 @@ import (
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// due returns the rooms that kube-scheduler is to know of now, in their order, out of those that nobody has come to yet.
-// Room behind that of an earlier step on the same node waits, unless both fit beside the pods that are there: it is for
-// a pod that comes after another one has gone, and would keep out the one that comes before.
+// due returns the rooms that kube-scheduler is to know of now, in their order, out of the rooms that nobody has
+// come to yet. Room behind that of an earlier step on the same node waits, unless both fit beside the pods that
+// are there: it is for a pod that comes after another one has gone, and would keep out the one that comes
+// before.
 func due(rooms []reservation.Room, snap *cluster.Snapshot) (now []reservation.Room) {
 	used, waits, steps := map[string]cluster.Resources{}, map[string]bool{}, map[string]int{}
 	for _, r := range rooms {
@@ -45,7 +46,7 @@ func counts(uid types.UID, node *cluster.Node) bool {
 	return uid != "" && slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
 }
 
-// taken is what the pods of a node ask for, without placeholders. Pods counts them.
+// taken returns the sum of the requests on a node, without placeholders. Pods counts the pods.
 func taken(node *cluster.Node) (sum cluster.Resources) {
 	for _, pod := range node.Pods {
 		if !pod.Placeholder {

@@ -30,7 +30,7 @@ func newFailures(c clock.Clock) failures {
 	return f
 }
 
-// note keeps what came of a write.
+// note keeps the result of a write.
 func (f failures) note(about string, err error, now time.Time) {
 	if err == nil {
 		f.backoff.DeleteEntry(about)
@@ -46,8 +46,8 @@ func (f failures) rests(about string, now time.Time) bool {
 	return f.backoff.IsInBackOffSinceUpdate(about, now)
 }
 
-// said is what the last write said, nil when it was made. That the pod is there already, or has changed, is nothing to
-// speak of before it lasts.
+// said returns the error of the last write, nil when it succeeded. That the pod is there already, or has
+// changed, is not reported before it lasts.
 func (f failures) said(about string) error {
 	err := f.last[about]
 	if !f.persists(about) && (apierrors.IsAlreadyExists(err) || nomination.Outdated(err)) {

@@ -113,7 +113,7 @@ func (p *Placeholders) SchedulerChanged() {
 	}
 }
 
-// PlansChanged has it looked at once what is to be told.
+// PlansChanged has the scheduler told of the changes at once.
 func (p *Placeholders) PlansChanged() {
 	select {
 	case p.changed <- struct{}{}:
@@ -152,7 +152,7 @@ func (p *Placeholders) Blocks(pod types.UID) bool {
 	return plan != nil && p.Pods.Pods()[nameOf(plan, room)] != nil
 }
 
-// untold are the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
+// untold returns the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
 func (p *Placeholders) untold() (rooms []reservation.Room) {
 	for _, r := range p.Keeper.Rooms() {
 		store := p.Profiles.Of(r.For.Spec.SchedulerName)
@@ -169,7 +169,8 @@ func (p *Placeholders) meetsItself(r *reservation.Room) bool {
 	return r.Open && r.Beneficiary == "" && !isGatedWhenCreated(r.For.Pod, p.Cluster.Snapshot())
 }
 
-// isGatedWhenCreated reports whether muster's policies gate pods like one: members of gangs, and those that are opted in.
+// isGatedWhenCreated reports whether muster's policies gate pods like one: members of gangs, and pods that are
+// opted in.
 func isGatedWhenCreated(pod *corev1.Pod, snap *cluster.Snapshot) bool {
 	if _, member := membership.Of(pod); member {
 		return true
@@ -242,8 +243,8 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 	p.note(present, trouble)
 }
 
-// letPass gives up the room that pods of DaemonSets wait for: kube-scheduler would keep them out, whatever it is for. Those
-// that are critical to the system are of higher priority than any placeholder pod.
+// letPass gives up the room that pods of DaemonSets wait for: kube-scheduler would keep them out, whatever it
+// is for. Pods that are critical to the system are of higher priority than any placeholder pod.
 func (p *Placeholders) letPass() {
 	if len(p.untold()) == 0 {
 		return

@@ -63,7 +63,7 @@ func newPlaceholderPod(namespace string, r *reservation.Room) *corev1.Pod {
 	}
 }
 
-// resources are what a pod asks for in total. What may not be overcommitted is its limit as well.
+// resources returns the total requests of a pod. A resource that may not be overcommitted is limited as well.
 func resources(pod *corev1.Pod) corev1.ResourceRequirements {
 	requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 	limits := corev1.ResourceList{}

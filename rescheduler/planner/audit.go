@@ -15,8 +15,8 @@ type audit struct {
 	hops     int
 }
 
-// sound reports whether there is an order of the steps, which it returns, and nobody is moved for nothing or for
-// those of lower priority.
+// sound reports whether there is an order of the steps, which it returns, and nobody is moved for nothing or
+// for pods of lower priority.
 func (a *audit) sound() (order []int32, ok bool) {
 	if order, ok = a.sequence(); !ok {
 		return nil, false
@@ -24,9 +24,8 @@ func (a *audit) sound() (order []int32, ok bool) {
 	return order, a.justified()
 }
 
-// sequence orders the items that come to a node so that each finds room there when those
-// before it have moved. It reports false when there is no such order, or when more moves hang
-// on one another than may.
+// sequence orders the items that come to a node so that each finds room there when the items before it have
+// moved. It reports false when there is no such order, or when more moves depend on one another than may.
 func (a *audit) sequence() ([]int32, bool) {
 	var waiting []int32
 	for g := range a.queue.groups {

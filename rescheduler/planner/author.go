@@ -58,7 +58,7 @@ func (a *author) step(at int32) Step {
 	}
 }
 
-// attribute says of each step for whom it is, and why.
+// attribute names for each step the pod that it is for, and why.
 func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
 	next := 0
 	moves := make([]int, len(p.Placements))
@@ -98,7 +98,7 @@ func placed(node *cluster.Node, moves int) string {
 	}
 }
 
-// why returns for whom an item moves, in words.
+// why names in words the pod that an item moves for.
 func (a *author) why(i *item) string {
 	from := a.snap.Node(i.origin).Name
 	if i.isToLeave() {

@@ -47,7 +47,7 @@ type ledger struct {
 	left       []int32
 }
 
-// account is what evictions are counted on.
+// account is an account that evictions are counted on.
 type account struct {
 	kind string
 	name string
@@ -65,7 +65,7 @@ func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
 	return l
 }
 
-// of are the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
+// of returns the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
 func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected int) {
 	open := func(a account, allowed int32) {
 		at, known := l.accounts[a]
@@ -113,20 +113,20 @@ func (l *ledger) of(pod *cluster.Pod, node int32) (accounts []int32, protected i
 // percent of a number, rounded up.
 func percent(share, of int) int { return (share*of + 99) / 100 }
 
-// allows says that one more eviction may be counted on these accounts.
+// allows reports whether one more eviction may be counted on these accounts.
 func (l *ledger) allows(accounts []int32) bool { return l.headroom(accounts) > 0 }
 
-// overdrawn says that more is counted on one of the accounts than is allowed.
+// overdrawn reports whether more is counted on one of the accounts than is allowed.
 func (l *ledger) overdrawn(accounts []int32) bool { return l.headroom(accounts) < 0 }
 
-// count counts so many evictions, which may be taken back.
+// count counts a number of evictions, which may be taken back.
 func (l *ledger) count(accounts []int32, evictions int32) {
 	for _, a := range accounts {
 		l.left[a] -= evictions
 	}
 }
 
-// headroom is how many evictions are allowed by the tightest of the accounts.
+// headroom returns how many evictions are allowed by the tightest of the accounts.
 func (l *ledger) headroom(accounts []int32) int32 {
 	least := int32(1 << 30)
 	for _, a := range accounts {
@@ -135,7 +135,8 @@ func (l *ledger) headroom(accounts []int32) int32 {
 	return least
 }
 
-// SeveralBudgets returns what says that a pod has more than one PodDisruptionBudget: the API server refuses to evict it.
+// SeveralBudgets returns a function that reports whether a pod has more than one PodDisruptionBudget: then the
+// API server refuses to evict it.
 func SeveralBudgets(snap *cluster.Snapshot) func(pod *cluster.Pod) bool {
 	budgets := newLedger(Budgets{}, snap)
 	return func(pod *cluster.Pod) bool {

@@ -23,7 +23,7 @@ type clearing struct {
 	kept      map[int32]Refusal // nodes that could not be emptied
 }
 
-// occupied returns the nodes that could be emptied, and closes those that are empty or become so by themselves.
+// occupied returns the nodes that could be emptied, and closes nodes that are empty or become so by themselves.
 func (c *clearing) occupied(among func(*cluster.Node) bool) []int32 {
 	var candidates []int32
 	for _, node := range c.nodes {
@@ -133,7 +133,7 @@ func (c *clearing) ejectAll(nodes []int32) (ejected []int32, ok bool) {
 	return ejected, true
 }
 
-// giveUp opens those of the nodes, for good, that were to become empty; all when it is said so.
+// giveUp opens for good the given nodes that were to become empty; all such nodes when all is set.
 func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
 	for _, node := range c.nodes {
 		staying := len(c.roster.guarded[node]) + len(c.roster.snap.Node(node).Pods) - len(c.leaving.pods[node])

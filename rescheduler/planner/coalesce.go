@@ -6,10 +6,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Coalesce plans to empty nodes, as many as can be and at most so many, 0 for any number: all
-// pods on them go to other nodes, but for those that stay with a node, as the pods of
-// DaemonSets. Only nodes that among says are emptied, all of them when it is nil. Nothing goes
-// to nodes that are empty already.
+// Coalesce plans to empty nodes, all that can be emptied but no more than atMost, 0 for any number: all pods on
+// them go to other nodes, except pods that stay with a node, as the pods of DaemonSets. Only nodes that among
+// selects are emptied, or any when it is nil. Nothing goes to nodes that are empty already.
 func (p *Problem) Coalesce(among func(*cluster.Node) bool, atMost int) *Plan {
 	s := newSearch(p, nil, nil)
 	if atMost <= 0 {
@@ -32,8 +31,7 @@ func (p *Problem) Coalesce(among func(*cluster.Node) bool, atMost int) *Plan {
 // Removal says of a node whether the cluster could do without it.
 type Removal struct {
 	Node *cluster.Node
-	// Steps are what would bring its pods to other nodes; there are none for one that is
-	// empty.
+	// Steps are the steps that would bring its pods to other nodes; an empty node has none.
 	Steps []Step
 	// Refusal says why that cannot be; its Reason is "" when it can.
 	Refusal Refusal

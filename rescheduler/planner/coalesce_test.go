@@ -57,7 +57,7 @@ func TestCoalesce(t *testing.T) {
 			steps: []string{"x-1: a → c"}, emptied: []string{"a"},
 		},
 		{
-			name: "those that are asked for", among: func(n *cluster.Node) bool { return n.Name == "c" }, objects: []runtime.Object{
+			name: "the nodes that are asked for", among: func(n *cluster.Node) bool { return n.Name == "c" }, objects: []runtime.Object{
 				node("a", "4"), node("b", "4"), node("c", "4"), pod("x-1", "a", "1"), pod("y-1", "b", "3"), pod("z-1", "c", "1"),
 			},
 			steps: []string{"z-1: c → b"}, emptied: []string{"c"},

@@ -9,8 +9,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// What an eviction costs, in thousandths of a plain one. What is added is at most half of
-// that: first of all few pods are moved, and of equal numbers those that mind the least.
+// The cost of an eviction, in thousandths of a plain one. Surcharges are at most half of that: the first aim is
+// to move few pods, and among equal numbers the pods that mind the least.
 const (
 	plainCost    = 1000
 	costPriority = 300 // at most: of the highest priority that users may have
@@ -18,7 +18,7 @@ const (
 	costHeadroom = 100 // of the last eviction that its budgets allow
 )
 
-// cost is what the eviction of a pod costs when its budgets allow so many evictions.
+// cost returns the cost of evicting a pod when its budgets have a headroom of that many evictions.
 func cost(pod *cluster.Pod, headroom int32, now time.Time) int64 {
 	total := int64(plainCost)
 	if priority := corev1helpers.PodPriority(pod.Pod); priority > 0 {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// windows are how many nodes are looked at before more are: a good place is mostly among
-// those that lack the least.
+// windows are how many nodes are looked at before more are: a good place is mostly among the nodes that lack
+// the least.
 var windows = [...]int{64, 512, 4096, 1 << 30} //nolint:gochecknoglobals // a constant
 
-// byDeficit returns the nodes that could take an item if others left, in parts, those that lack
-// the least first.
+// byDeficit returns the nodes that could take an item if others left, in parts, the nodes that lack the least
+// first.
 func (s *state) byDeficit(i *item) [][]int32 {
 	type deficit struct {
 		node int32

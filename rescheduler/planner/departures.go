@@ -56,8 +56,8 @@ type departures struct {
 	wishes    []*wish
 }
 
-// grantAll grants as many wishes as it can. What one pod leaves may be room for another, so it
-// goes on until none is granted any more.
+// grantAll grants every wish that it can. Room that one pod leaves may serve another, so it goes on until none
+// is granted any more.
 func (d *departures) grantAll() {
 	for _, w := range d.wishes {
 		w.open, w.moot = false, false // by an attempt before this one
@@ -106,7 +106,7 @@ func (d *departures) want(at int32, why string) {
 	i.wish, d.wishes = w, append(d.wishes, w)
 }
 
-// forget takes all wishes back but for the first ones.
+// forget takes all wishes back except the first ones.
 func (d *departures) forget(but int) {
 	for _, w := range d.wishes[but:] {
 		d.items[w.item].wish = nil

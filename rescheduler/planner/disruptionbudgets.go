@@ -22,7 +22,7 @@ type disruptionBudget struct {
 // mostDisrupted is how many evictions a budget may have granted that its controller has not seen, before it grants no more.
 const mostDisrupted = 2000
 
-// disruptionBudgetsOf are the budgets of a snapshot by namespace. An empty selector is one of all pods (policy/v1).
+// disruptionBudgetsOf returns the budgets of a snapshot by namespace. An empty selector is one of all pods (policy/v1).
 // whenHealthy takes them for what they allow once all their pods are healthy.
 func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]disruptionBudget {
 	budgets := map[string][]disruptionBudget{}
@@ -43,7 +43,7 @@ func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]
 	return budgets
 }
 
-// allows is how many evictions of healthy pods a budget grants now (checkAndDecrement).
+// allows returns how many evictions of healthy pods a budget grants now (checkAndDecrement).
 func allows(budget *policyv1.PodDisruptionBudget) int32 {
 	status := &budget.Status
 	if status.ObservedGeneration < budget.Generation || len(status.DisruptedPods) > mostDisrupted {
@@ -52,7 +52,7 @@ func allows(budget *policyv1.PodDisruptionBudget) int32 {
 	return max(0, status.DisruptionsAllowed)
 }
 
-// allowsUnhealthy says that a budget grants the eviction of pods that are not ready, though it may allow none.
+// allowsUnhealthy reports whether a budget grants the eviction of pods that are not ready, though it may allow none.
 func allowsUnhealthy(budget *policyv1.PodDisruptionBudget) bool {
 	if policy := budget.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
 		return true
@@ -61,7 +61,7 @@ func allowsUnhealthy(budget *policyv1.PodDisruptionBudget) bool {
 	return status.DesiredHealthy > 0 && status.CurrentHealthy >= status.DesiredHealthy
 }
 
-// bypassesBudgets says that the eviction of a pod counts for no budget, whatever they say: it does not run (canIgnorePDB).
+// bypassesBudgets reports whether the eviction of a pod counts for no budget, whatever they say: it does not run (canIgnorePDB).
 func bypassesBudgets(pod *cluster.Pod) bool {
 	switch pod.Status.Phase {
 	case corev1.PodPending, corev1.PodSucceeded, corev1.PodFailed:
@@ -71,5 +71,5 @@ func bypassesBudgets(pod *cluster.Pod) bool {
 	return pod.DeletionTimestamp != nil
 }
 
-// spares says that the eviction of a pod that it selects is granted, and not counted.
+// spares reports whether the eviction of a pod that it selects is granted, and not counted.
 func (b *disruptionBudget) spares(pod *cluster.Pod) bool { return b.unhealthy && !pod.Ready() }

@@ -8,7 +8,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 )
 
-// inPhase is what the kubelet says of a pod.
+// inPhase sets the phase of a pod as the kubelet does.
 func inPhase(phase corev1.PodPhase) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Status.Phase = phase }
 }
@@ -41,7 +41,7 @@ func TestABudgetGrantsWhatTheAPIServerGrants(t *testing.T) {
 		{"no policy: a pod that is not ready stays while too few are", budget(1, 2, nil), []func(*corev1.Pod){running}, stays},
 		{"no policy: a pod that is not ready stays where none is desired", budget(0, 0, nil), []func(*corev1.Pod){running}, stays},
 		{"no policy: a pod that is ready stays", budget(2, 2, nil), []func(*corev1.Pod){running, ready}, stays},
-		{"IfHealthyBudget is what no policy stands for", budget(2, 2, &ifHealthy), []func(*corev1.Pod){running}, moves},
+		{"no policy stands for IfHealthyBudget", budget(2, 2, &ifHealthy), []func(*corev1.Pod){running}, moves},
 		{"IfHealthyBudget: too few are ready", budget(1, 2, &ifHealthy), []func(*corev1.Pod){running}, stays},
 		{"a pod that does not run yet moves", budget(1, 2, nil), []func(*corev1.Pod){inPhase(corev1.PodPending)}, moves},
 		{

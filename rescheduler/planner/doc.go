@@ -10,13 +10,13 @@
 //
 // What holds of every plan:
 //
-//   - Each step has a place to go to. When it is its turn, and the steps before it are done,
-//     the target takes the pod by every predicate of its profile. The same holds of those for
-//     whom room is made. So a plan may end after any step, and no pod is left without a place.
+//   - Each step has a place to go to. When it is its turn, and the steps before it are done, the target takes
+//     the pod by every predicate of its profile. The same holds of the pods that room is made for. So a plan
+//     may end after any step, and no pod is left without a place.
 //   - No pod is moved that the [Rules] protect, and no more than the [Budgets] and the
 //     PodDisruptionBudgets allow for the plan as a whole.
-//   - Gangs are moved whole or not at all. Pending gangs get as many places as they need to
-//     start, or none.
+//   - Gangs are moved whole or not at all. Pending gangs get the number of places that they need to start,
+//     or none.
 //   - Nobody makes room for a pod of lower priority, unless the rules say so.
 //   - A pod that is to leave goes where the scores of its profile prefer it, if that has room.
 //   - No pod moves to a node that one of its kind leaves.
@@ -24,14 +24,12 @@
 //
 // # How it searches
 //
-// The search reasons in amounts of resources, and the predicates have the last word. A pod
-// without a place goes to a node with room or ejects the cheapest set of pods there, each of
-// which is found a place in the same way, up to [Limits].Hops times in a row (an ejection
-// chain). Then parts of what was found are taken back and built anew, as long as that pays
-// (ruin and recreate: Schrimpf et al., 2000; Christiaens and Vanden Berghe, 2020). What comes
-// of it is put in an order in which each step has room, and is carried out on a model of the
-// cluster with all predicates (a proof). Where one of them objects, that pod is kept off that
-// node and the search begins anew.
+// The search reasons in amounts of resources, and the predicates have the last word. A pod without a place goes
+// to a node with room or ejects the cheapest set of pods there. Each ejected pod is found a place in the same
+// way, up to [Limits].Hops times in a row (an ejection chain). Then parts of the result are taken back and built
+// again, as long as that pays (ruin and recreate: Schrimpf et al., 2000; Christiaens and Vanden Berghe, 2020).
+// The result is put in an order in which each step has room, and is carried out on a model of the cluster with
+// all predicates (a proof). Where one of them objects, that pod is kept off that node and the search restarts.
 //
 // # Its parts
 //

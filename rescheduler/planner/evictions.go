@@ -13,7 +13,7 @@ type evictions struct {
 }
 
 // openings returns the cheapest sets of victims on a node for an item, the best first: none when the item would
-// not fit whoever left. With refuges, only those leave who have one.
+// not fit whatever left. With refuges, only pods that have one leave.
 func (e *evictions) openings(i *item, node int32, limit int32, r refuges) []victims {
 	e.roster.kinds.kindOf(i)
 	if e.closed[node] || node == i.origin || !e.homes.admits(i, node) {
@@ -39,7 +39,7 @@ func (e *evictions) openings(i *item, node int32, limit int32, r refuges) []vict
 	return c.choose()
 }
 
-// consider makes candidates of those whose leaving gains anything.
+// consider makes candidates of the items whose leaving gains anything.
 func (e *evictions) consider(c *chooser, limit int32, r refuges) {
 	for _, at := range e.on[c.node] {
 		o := &e.items[at]

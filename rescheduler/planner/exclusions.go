@@ -9,8 +9,8 @@ type Exclusion struct {
 	Reason string // one of the constants, or what Rules.Unless says
 }
 
-// Exclusions are all pods on nodes that no plan moves, by the order of nodes. What would hinder a move of the others, as that
-// they fit nowhere, is not looked at.
+// Exclusions returns all pods on nodes that no plan moves, by the order of nodes. Obstacles to a move of the
+// others, such as that they fit nowhere, are not looked at.
 func (p *Problem) Exclusions() []Exclusion {
 	roster := newSearch(p, nil, nil).roster
 	var all []Exclusion

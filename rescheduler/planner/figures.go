@@ -9,7 +9,7 @@ import (
 
 // Figures say how a cluster is laid out.
 type Figures struct {
-	// EmptyNodes have no pods but those that go with the node.
+	// EmptyNodes have no pods except the ones that go with the node.
 	EmptyNodes int
 	// Fragmentation says of CPU, memory and each other resource that pods ask for how much of
 	// a node is taken, on average, where a unit of it is free: 0 when all that is free is on
@@ -17,7 +17,7 @@ type Figures struct {
 	Fragmentation map[corev1.ResourceName]float64
 }
 
-// Figures are those of the cluster as it is, and once a plan has been carried out.
+// Figures returns the figures of the cluster as it is, and once a plan has been carried out.
 func (p *Problem) Figures(plan *Plan) (before, after Figures) {
 	world := scenario.New(p.Snapshot)
 	before = figuresOf(world)
@@ -62,7 +62,7 @@ func figuresOf(world *scenario.Scenario) Figures {
 	return f
 }
 
-// IsEmpty says that there is nothing on a node but pods that go with it.
+// IsEmpty reports whether a node has no pods except the ones that go with it.
 func IsEmpty(node *cluster.Node) bool {
 	for _, pod := range node.Pods {
 		if !GoesWithNode(pod) {
@@ -72,5 +72,5 @@ func IsEmpty(node *cluster.Node) bool {
 	return true
 }
 
-// GoesWithNode says that a pod is on a node as long as there is that node, and nowhere else.
+// GoesWithNode reports whether a pod is on a node as long as there is that node, and nowhere else.
 func GoesWithNode(pod *cluster.Pod) bool { return isMirror(pod) || isOfDaemonSet(pod) }

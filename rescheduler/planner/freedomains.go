@@ -8,7 +8,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Domains are room that is to be kept free for large gangs: so many domains, each with so many empty nodes.
+// Domains says how much room is to be kept free for large gangs: a number of domains, each with a number of
+// empty nodes.
 type Domains struct {
 	// Key is a label of nodes. All nodes with the same value of it are a domain.
 	Key string
@@ -18,12 +19,12 @@ type Domains struct {
 	Count int
 }
 
-// FreeDomains plans to empty nodes until one more domain has as many empty nodes as it should, if there are too few
-// such domains: of the one in which that costs least. The domain gets all of these nodes, or no pod moves. Pods go
-// anywhere else, but for empty nodes of domains that have enough of them. Nodes that somebody else has cordoned,
-// that are not ready or that room is kept on are neither empty nor emptied.
+// FreeDomains plans to empty nodes until one more domain has the wanted number of empty nodes, if there are too
+// few such domains: it takes the domain where that costs least. The domain gets all of these nodes, or no pod
+// moves. Pods go anywhere else, except to empty nodes of domains that have enough of them. Nodes that somebody
+// else has cordoned, that are not ready or that room is kept on are neither empty nor emptied.
 //
-// Plan.Emptied are the nodes that are to be empty together, those included that are so already.
+// Plan.Emptied are the nodes that are to be empty together, including nodes that are empty already.
 func (p *Problem) FreeDomains(want Domains) *Plan {
 	s := newSearch(p, nil, nil)
 	best := s.author.plan(nil)
@@ -93,10 +94,10 @@ func (s *search) freeOne(d *domain) *Plan {
 // domain is the nodes with one value of a label.
 type domain struct {
 	nodes   int     // how many there are to be empty
-	empty   []int32 // those that are
-	filled  []int32 // those that may be emptied
+	empty   []int32 // the empty nodes
+	filled  []int32 // nodes that may be emptied
 	cost    map[int32]int64
-	able    map[int32]bool // those of filled that could be emptied if no other one were
+	able    map[int32]bool // nodes of filled that could be emptied if no other one were
 	unfit   map[string]int // nodes that are neither, by reason
 	staying map[string]int // pods that keep nodes from being emptied, by reason
 	total   int

@@ -57,7 +57,7 @@ func TestFreeDomains(t *testing.T) {
 			kept: []string{"a: " + ReasonLittleRoom},
 		},
 		{
-			name: "room of which there is more than 64 bits hold", want: two, objects: []runtime.Object{
+			name: "more room than 64 bits hold", want: two, objects: []runtime.Object{
 				node("a1", "2", inRack("a"), offering("memory", "8E")), node("a2", "2", inRack("a"), offering("memory", "8E")),
 				node("z1", "4", offering("memory", "8E")), node("z2", "4", offering("memory", "8E")),
 				pod("a-1", "a1", "2", asking("memory", "3E")), pod("b-1", "a2", "2", asking("memory", "3E")),
@@ -283,7 +283,7 @@ func TestADomainIsFreedOrNobodyMovesWhenTimeRunsOut(t *testing.T) {
 	}
 }
 
-// freeZones are the zones with so many empty nodes once steps are done.
+// freeZones returns the zones with that number of empty nodes once steps are done.
 func freeZones(problem *Problem, nodes int, steps []Step) map[string]bool {
 	left := map[string]int{}
 	for node := range problem.Snapshot.Nodes() {
@@ -334,7 +334,7 @@ func drawDomains(random *rand.Rand) (p puzzle, domain []int) {
 	return p, domain
 }
 
-// freed counts the domains that have so many empty nodes, by which pods have come from and gone to where.
+// freed counts the domains with that number of empty nodes, after pods have come and gone.
 func (o *oracle) freed(domain []int, nodes int) (free []int) {
 	left := make([]int, len(o.room))
 	for _, node := range o.to {

@@ -142,7 +142,8 @@ type layout struct {
 	cost  int64
 }
 
-// empty empties nodes of a domain, until it has as many empty ones as it should, or changes nothing and says why not.
+// empty empties nodes of a domain, until it has the number of empty ones that it should, or changes nothing and
+// says why not.
 func (f *freeing) empty(d *domain) {
 	copy(f.closed, f.shut)
 	d.chosen = nil
@@ -202,8 +203,8 @@ func (f *freeing) choose(d *domain) (best *layout, again bool) {
 	return best, false
 }
 
-// try empties all nodes of a set, as cheaply as it can, and takes that back; nil when it cannot. What costs no more than
-// enough is.
+// try empties all nodes of a set, as cheaply as it can, and takes that back; nil when it cannot. It ends early
+// at a cost of enough or less.
 func (f *freeing) try(set []int32, enough int64, shakes int) (best *layout) {
 	defer func() { f.dice.noise = 0 }()
 	for range shakes {
@@ -238,7 +239,7 @@ func (f *freeing) dropStuck(d *domain, set []int32, e effort) (dropped bool) {
 	return dropped
 }
 
-// gather adds one node after the other that can be empty with those before it.
+// gather adds one node after the other that can be empty together with the nodes before it.
 func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 	var set []int32
 	for _, node := range pool {
@@ -255,7 +256,7 @@ func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 	return nil
 }
 
-// overdraws says that budgets forbid to empty the cheapest nodes that would do.
+// overdraws reports whether budgets forbid to empty the cheapest nodes that would do.
 func (f *freeing) overdraws(d *domain) bool {
 	_, ok := f.clearing.ejectAll(d.filled[:d.nodes-len(d.empty)])
 	f.back(0)
@@ -276,7 +277,7 @@ func (f *freeing) forsake(d *domain) (forsaken int) {
 	return forsaken
 }
 
-// cheapestSets goes through the sets of so many of the nodes, which are in order of their cost, the cheapest first.
+// cheapestSets yields the sets of size nodes, the cheapest first. The pool is in order of cost.
 func cheapestSets(pool []int32, cost map[int32]int64, size int) iter.Seq2[[]int32, int64] {
 	type set struct {
 		at   []int // ascending

@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/api/quantity"
 )
 
-// allRoom is what is free, by resource, on all nodes that pods may go to.
+// allRoom returns the free amount of each resource on all nodes that pods may go to.
 func (f *freeing) allRoom() []quantity.Wide {
 	room := make([]quantity.Wide, f.dims)
 	for _, node := range f.nodes {
@@ -20,7 +20,7 @@ func (f *freeing) allRoom() []quantity.Wide {
 	return room
 }
 
-// needsOn is what the pods of a node need, by resource.
+// needsOn returns the needs of the pods of a node, by resource.
 func (f *freeing) needsOn(node int32) []int64 {
 	needs := make([]int64, f.dims)
 	for _, at := range f.on[node] {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// placing finds places for all groups: one after the other at first, and then by taking parts of what was found
-// back and building them anew.
+// placing finds places for all groups: one after the other at first, and then by taking parts of the result
+// back and building them again.
 type placing struct {
 	*state
 
@@ -49,7 +49,7 @@ func (p *placing) construct() {
 	}
 }
 
-// placeGroup finds places for those of a group that have none, or for none of them.
+// placeGroup finds places for all members of a group that have none, or for none of them.
 func (p *placing) placeGroup(g *group) {
 	if g.givenUp {
 		return
@@ -70,7 +70,7 @@ func (p *placing) placeGroup(g *group) {
 	}
 }
 
-// improve takes parts of what was found back and builds them anew, as long as that pays.
+// improve takes parts of the result back and builds them again, as long as that pays.
 func (p *placing) improve() {
 	best, at := p.queue.score(), p.positions()
 	present := best

@@ -50,7 +50,7 @@ func (n *insertion) insert(at int32, depth int, limit int32) bool {
 	return false
 }
 
-// tries is how many sets of victims are tried for a pod: many for the first in a chain, few
+// tries returns how many sets of victims are tried for a pod: many for the first in a chain, few
 // for later ones.
 func tries(depth, hops int) int {
 	if depth == hops {
@@ -59,8 +59,8 @@ func tries(depth, hops int) int {
 	return 4
 }
 
-// allOpenings returns those of several nodes, the cheapest first. Those who leave may call for as
-// many evictions in a row as depth says, less their own.
+// allOpenings returns the openings of several nodes, the cheapest first. The pods that leave may call for at
+// most depth evictions in a row, less their own.
 func (n *insertion) allOpenings(at int32, nodes []int32, depth int, limit int32) []victims {
 	var found []victims
 	var r refuges

@@ -11,7 +11,7 @@ import (
 // kind is pods that no predicate can tell apart once they have no node.
 type kind struct {
 	profile *predicates.Profile // nil when there is none for its scheduler name
-	pod     *cluster.Pod        // one of them, as it would be placed anew
+	pod     *cluster.Pod        // one of them, as it would be placed again
 
 	judgement *scenario.Judge      // once it is needed
 	social    bool                 // pods of the kind mind where others of it are
@@ -27,7 +27,7 @@ func (k *kind) judge(world *scenario.Scenario) *scenario.Judge {
 	return k.judgement
 }
 
-// from is the node whose pods of the kind hang on an item that leaves it: -1 when it does not
+// from returns the node whose pods of the kind hang on an item that leaves it: -1 when it does not
 // matter where the item is.
 func (k *kind) from(i *item) int32 {
 	if k.social {
@@ -36,8 +36,7 @@ func (k *kind) from(i *item) int32 {
 	return -1
 }
 
-// standing is what the predicates have against pods of a kind on a node, besides a lack of
-// room.
+// standing is the objection of the predicates to pods of a kind on a node, besides a lack of room.
 type standing uint8
 
 const (
@@ -86,7 +85,7 @@ func newKinds(p *Problem) *kinds {
 	return k
 }
 
-// find is the place in all of a pod's kind.
+// find returns the place in all of a pod's kind.
 func (k *kinds) find(pod *cluster.Pod) int32 {
 	if at, known := k.of[pod]; known {
 		return at
@@ -103,7 +102,7 @@ func (k *kinds) find(pod *cluster.Pod) int32 {
 	return at
 }
 
-// replacement is a pod as its controller would make it anew: without a node.
+// replacement returns a pod as its controller would make it again: without a node.
 func (k *kinds) replacement(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
@@ -119,7 +118,7 @@ func (k *kinds) kindOf(i *item) *kind {
 	return k.all[i.kind]
 }
 
-// anew returns the pod of an item as it is placed anew.
+// anew returns the pod of an item as it is placed again.
 func (k *kinds) anew(i *item) *cluster.Pod {
 	if i.anew == nil {
 		i.anew = k.replacement(i.pod)

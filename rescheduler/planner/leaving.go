@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/placement/scenario"
 )
 
-// Settled is a node without the pods that leave it by themselves, as [placement.Leaves] has it: nobody else has to go for
+// Settled returns a node without the pods that leave it by themselves, as [placement.Leaves] has it: nobody else has to go for
 // what they take.
 func Settled(node *cluster.Node, now time.Time) *cluster.Node {
 	for _, pod := range node.Pods {
@@ -21,9 +21,10 @@ func Settled(node *cluster.Node, now time.Time) *cluster.Node {
 
 // leaving are the pods that leave by themselves, and what that will free.
 //
-// Who waits anyway may count on it: a pending pod that fits then needs no step, a node bears what is left on it then, a
-// node with nothing else becomes empty by itself, and a pod that is in the way of none that stays need not move. Who would be
-// evicted may not: its place has to be there at once.
+// Pods and nodes that wait anyway may count on it: a pending pod that fits then needs no step, a node bears
+// what is left on it then, a node with nothing else becomes empty by itself, and a pod that is in the way of
+// none that stays need not move. A pod that would be evicted may not count on it: its place has to be there at
+// once.
 type leaving struct {
 	pods  map[int32][]*cluster.Pod // by node index
 	frees map[int32]amounts
@@ -47,7 +48,7 @@ func leavingOf(p *Problem, r *reckoning) leaving {
 	return l
 }
 
-// leaves says that a pod leaves its node by itself.
+// leaves reports whether a pod leaves its node by itself.
 func (l *leaving) leaves(at spot) bool {
 	for _, pod := range l.pods[at.node] {
 		if pod.UID == at.pod.UID {
@@ -57,7 +58,7 @@ func (l *leaving) leaves(at spot) bool {
 	return false
 }
 
-// depart has those of some nodes be gone in a world, until that is undone.
+// depart has the pods of some nodes be gone in a world, until that is undone.
 func (l *leaving) depart(world *scenario.Scenario, nodes ...int32) {
 	for _, node := range nodes {
 		for _, pod := range l.pods[node] {
@@ -66,7 +67,8 @@ func (l *leaving) depart(world *scenario.Scenario, nodes ...int32) {
 	}
 }
 
-// laterAt is what is free on a node once those have gone that leave by themselves. It must not be changed.
+// laterAt returns the free amounts on a node once the pods have gone that leave by themselves. It must not be
+// changed.
 func (s *state) laterAt(node int32) []int64 {
 	free, frees := s.freeAt(node), s.leaving.frees[node]
 	if frees == nil {

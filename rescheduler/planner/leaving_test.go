@@ -58,7 +58,7 @@ func TestNobodyMovesForRoomThatOthersLeaveByThemselves(t *testing.T) {
 			}, []string{"default/p-1: " + ReasonNoHomes},
 		},
 		{
-			"a gang of which one fits once another pod has gone", []runtime.Object{
+			"a gang with one pod that fits once another pod has gone", []runtime.Object{
 				node("a", "4"), node("b", "4"), pod("g-1", "a", "4", going(soon)),
 				pod("p-1", "", "4", inGang("p", 2)), pod("p-2", "", "4", inGang("p", 2)),
 			}, []string{"p-1: at b after 0", "p-2: at a after 0"},

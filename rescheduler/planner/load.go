@@ -2,10 +2,9 @@ package planner
 
 import "muster.dev/muster/cluster"
 
-// Load is what pods put on nodes besides what they request, such as what they are measured to
-// use. No predicate knows it: to the search it is amounts of further resources, so that no
-// node takes more than it bears after any step. A node that bears too much as it is takes
-// no load, and may keep what it has.
+// Load is the load of pods on nodes besides their requests, such as their measured use. No predicate knows it:
+// for the search it adds amounts of further resources, so that no node takes more than it bears after any step.
+// A node that bears too much as it is takes no load, and may keep its own.
 type Load struct {
 	// Amounts is how many there are, at least one.
 	Amounts int
@@ -26,7 +25,7 @@ func (l *Load) amounts() int {
 	return l.Amounts
 }
 
-// needs are what a pod needs that is on a node, is about to come there, or is nowhere.
+// needs returns the needs of a pod that is on a node, is about to come there, or is nowhere.
 func (r *reckoning) needs(pod *cluster.Pod, on *cluster.Node) amounts {
 	a := r.amountsOf(&pod.Requests, 1)
 	if r.load != nil {
@@ -35,7 +34,7 @@ func (r *reckoning) needs(pod *cluster.Pod, on *cluster.Node) amounts {
 	return a
 }
 
-// offers is what a node has for pods, and what of that is taken.
+// offers returns the capacity of a node for pods, and how much of that is taken.
 func (r *reckoning) offers(node *cluster.Node) (capacity, taken amounts) {
 	capacity = r.amountsOf(&node.Allocatable, node.Allocatable.Pods)
 	taken = r.amountsOf(&node.Requested, int64(len(node.Pods)))

@@ -30,7 +30,7 @@ func said(p *Plan) []string {
 }
 
 func TestMakeRoom(t *testing.T) {
-	// Two nodes with 4 CPU each, of which 3 and 1 are taken: one move makes room for 4 CPU.
+	// Two nodes with 4 CPU each, 3 and 1 of them taken: one move makes room for 4 CPU.
 	oneMove := func(change ...func(*corev1.Pod)) []runtime.Object {
 		return []runtime.Object{
 			node("a", "4"), node("b", "4"), pod("x-1", "a", "1", change...), pod("y-1", "b", "3", unowned), pod("p-1", "", "4"),
@@ -87,7 +87,7 @@ func TestMakeRoom(t *testing.T) {
 			want: []string{"s-1: a → b", "t-1: a → b", "p-1: at a after 2"},
 		},
 		{
-			name: "of equal numbers those of the lowest priority move", objects: []runtime.Object{
+			name: "of equal numbers the pods of the lowest priority move", objects: []runtime.Object{
 				node("a", "4"), node("b", "4"), node("c", "2"),
 				pod("w-1", "a", "2", priority(90)), pod("x-1", "b", "2", priority(8)), pod("z-1", "c", "0"), pod("p-1", "", "4", priority(100)),
 			},
@@ -122,7 +122,7 @@ func TestMakeRoom(t *testing.T) {
 			want: []string{"g-1: a → d", "g-2: b → e", "p-1: at a after 2"},
 		},
 		{
-			name: "a pending gang gets as many places as it needs", objects: []runtime.Object{
+			name: "a pending gang gets the places that it needs", objects: []runtime.Object{
 				node("a", "4"), node("b", "4"), node("c", "2"), pod("x-1", "a", "2"), pod("z-1", "b", "2", unowned),
 				pod("g-1", "", "4", inGang("g", 1)), pod("g-2", "", "4", inGang("g", 1)),
 			},

@@ -16,9 +16,9 @@ type Misplacement struct {
 	Objection predicates.Objection
 }
 
-// Misplaced are the pods that their nodes would not take if they came there now, by one of the
-// predicates of these names. Left out are pods that no plan moves under any rules, such as
-// those of DaemonSets, and those of scheduler names without a profile.
+// Misplaced returns the pods that their nodes would not take if they came there now, by one of the predicates
+// of these names. It leaves out pods that no plan moves under any rules, such as pods of DaemonSets, and pods
+// of scheduler names without a profile.
 func (p *Problem) Misplaced(by sets.Set[string]) (misplaced []Misplacement) {
 	world, kinds := scenario.New(p.Snapshot), newKinds(p)
 	for node := range p.Snapshot.Nodes() {

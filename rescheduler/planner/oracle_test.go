@@ -96,7 +96,7 @@ func newOracle(p puzzle, most int) *oracle {
 	return o
 }
 
-// try has the pod at a place, and those after it, move or stay in all ways.
+// try has the pod at a place, and the pods after it, move or stay in all ways.
 func (o *oracle) try(at int) bool {
 	if at == len(o.size) {
 		const most = 1_000_000
@@ -158,8 +158,8 @@ func pack(free, pods []int) int {
 	return best
 }
 
-// hasOrder says that the moves can be made in as many rounds as there may be, each into room
-// that was free before it, in one of all ways.
+// hasOrder reports whether the moves can be made within the allowed number of rounds, each into room that was
+// free before it, in one of all orders.
 func (o *oracle) hasOrder() bool {
 	var moves []int
 	for at := range o.size {

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// Waiting are the pods that somebody is to place, by name: those that kube-scheduler looks at, and
+// Waiting returns the pods that somebody is to place, by name: the pods that kube-scheduler looks at, and
 // members of gangs that muster's gate alone keeps from it, maybe until there is a place for them.
 func Waiting(c *cluster.Cluster) []*cluster.Pod {
 	return slices.DeleteFunc(c.Pending(), func(pod *cluster.Pod) bool {
@@ -20,10 +20,10 @@ func Waiting(c *cluster.Cluster) []*cluster.Pod {
 	})
 }
 
-// Pending makes groups of pending pods: those that start together are one group, as gangs do and
-// bundles of them, any other pod is one for itself. They are in the order of their names. What is asked of gangs, and
-// whether they can start, is what package membership says. Those that cannot start get a group that cannot be placed,
-// and so does a gang of which too few pods are there.
+// Pending makes groups of pending pods: pods that start together are one group, as in a gang or a bundle of
+// gangs, and any other pod is one for itself. They are in the order of their names. Package membership says
+// what is asked of gangs, and whether they can start. A gang that cannot start becomes a group that cannot be
+// placed, and so does a gang with too few pods.
 func (p *Problem) Pending(pods []*cluster.Pod) []Group {
 	l := newLineup(p.Snapshot, p.Gangs, pods)
 	groups := l.alone
@@ -87,7 +87,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	return l
 }
 
-// single is a group of one pod.
+// single returns a group of one pod.
 func single(pod *cluster.Pod) Group {
 	g := Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1}
 	switch {
@@ -99,7 +99,7 @@ func single(pod *cluster.Pod) Group {
 	return g
 }
 
-// asked is what is asked of a gang, nil when it has no members, or why that is not known.
+// asked returns what is asked of a gang, nil when it has no members, or why that is not known.
 func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindrance) {
 	spec, known := l.specs[key]
 	if !known {
@@ -126,7 +126,7 @@ func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindra
 	return spec, nil
 }
 
-// bundle are the gangs that start together with one that waits, and itself, or why it cannot start.
+// bundle returns the gangs that start together with one that waits, and itself, or why it cannot start.
 func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindrance) {
 	spec, not := l.asked(key)
 	if not != nil {
@@ -139,8 +139,8 @@ func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindr
 	return slices.SortedFunc(slices.Values(append(siblings, key)), byKey), nil
 }
 
-// groups are those of gangs that start together: one of all who must have places before any starts, or one of each
-// gang if there is nobody that has to come first. Of a bundle no more get room than that.
+// groups returns the groups of gangs that start together: one group of all members that must have places before
+// any starts, or one of each gang if no member has to come first. A bundle gets room for no more than these.
 func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 	together := Group{}
 	var names []string

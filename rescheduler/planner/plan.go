@@ -36,10 +36,9 @@ type Step struct {
 	Pod  *cluster.Pod
 	From *cluster.Node // as in the snapshot
 	To   *cluster.Node // as in the snapshot
-	// Replacement is the pod as it is placed anew, without a node or a name of its own.
+	// Replacement is the pod as it is placed again, without a node or a name of its own.
 	Replacement *cluster.Pod
-	// Gang is the name of the gang that moves as a whole, of which this pod is one; "" for
-	// none.
+	// Gang is the name of the gang that moves as a whole with this pod in it; "" for none.
 	Gang string
 	// For are the places in Plan.Placements of the pods that it makes room for, directly or by
 	// way of other steps.
@@ -72,7 +71,7 @@ type Placement struct {
 type Refusal struct {
 	// Name is that of the group, the node, the domain or the pod.
 	Name string
-	// Pods are those of the group.
+	// Pods are the pods of the group.
 	Pods []*cluster.Pod
 	// Reason is one of the constants whose names begin with Reason.
 	Reason string

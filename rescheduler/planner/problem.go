@@ -22,7 +22,7 @@ type Problem struct {
 	// Bars, if set, says that a pod must not go to a node, for a reason that no predicate
 	// knows: a ban, a reservation of another plan, load. It must always say the same.
 	Bars func(pod *cluster.Pod, node *cluster.Node) bool
-	// Load, if set, is what nodes bear besides requests.
+	// Load, if set, is the load of nodes besides requests.
 	Load *Load
 	// Gangs bound what gangs may ask for.
 	Gangs membership.Bounds
@@ -65,7 +65,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Group is pending pods of which at least so many must get a place, or none gets one.
+// Group is a group of pending pods. At least AtLeast of them must get a place, or none gets one.
 type Group struct {
 	// Name is for people: the pod's, or the gang's.
 	Name    string

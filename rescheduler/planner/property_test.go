@@ -86,7 +86,7 @@ func drawPod(t *rapid.T, i int, on string, cpu int) *corev1.Pod {
 	return p
 }
 
-// nextTo wants a pod to be in the zone of those of another app.
+// nextTo wants a pod to be in the zone of the pods of another app.
 func nextTo(app string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Affinity = &corev1.Affinity{
@@ -120,7 +120,7 @@ func TestEveryStepOfEveryPlanIsSafe(t *testing.T) {
 	}
 }
 
-// clockOf runs out after so many looks.
+// clockOf runs out after that many looks.
 type clockOf struct{ looks *int }
 
 func (c clockOf) Now() time.Time {

@@ -15,8 +15,8 @@ type purposes struct {
 	queue  *queue
 }
 
-// serves reports whether an item moves for a pod of at least that priority, or for itself. A gang
-// moves for whoever any of its pods moves for.
+// serves reports whether an item moves for a pod of at least that priority, or for itself. A gang moves for
+// every pod that any of its pods moves for.
 func (p *purposes) serves(at int32, highest map[int32]int32, least int32) bool {
 	return p.roster.wished(&p.items[at]) || slices.ContainsFunc(p.roster.units[p.items[at].unit].items, func(member int32) bool {
 		priority, some := highest[p.items[member].origin]
@@ -24,8 +24,8 @@ func (p *purposes) serves(at int32, highest map[int32]int32, least int32) bool {
 	})
 }
 
-// beneficiaries returns the highest priorities for which room is made, in the end, by the nodes
-// that others leave for that.
+// beneficiaries returns, by the nodes that others leave for that, the highest priorities that room is made for
+// in the end.
 func (p *purposes) beneficiaries() map[int32]int32 {
 	highest, changed := map[int32]int32{}, true
 	raise := func(node, priority int32) {
@@ -64,7 +64,7 @@ func (p *purposes) beneficiaries() map[int32]int32 {
 // wake is all that items move for.
 type wake struct {
 	pending sets.Set[int32] // items
-	leaving sets.Set[int32] // items that there is a wish for
+	leaving sets.Set[int32] // items with a wish
 	nodes   sets.Set[int32] // that others leave
 }
 

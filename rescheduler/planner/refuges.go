@@ -1,8 +1,8 @@
 package planner
 
-// refuges are nodes with room for pods that nobody else may move for: three for each kind, or as
-// many as there are. They hold for as long as nothing moves. Pods of a kind ask for the same, but may
-// put different loads on nodes: where that matters, nothing is remembered.
+// refuges are nodes with room for pods that nobody else may move for: three for each kind, or fewer if there
+// are no more. They hold for as long as nothing moves. Pods of a kind ask for the same, but may put different
+// loads on nodes: where that matters, nothing is remembered.
 type refuges map[int32][]int32
 
 // finds reports whether a unit may find a place elsewhere, as far as room goes: one without which it cannot
@@ -31,8 +31,8 @@ func (h *homes) finds(at int32, r refuges) bool {
 	return false
 }
 
-// refugesOf returns the first three nodes with room for pods of the kind of an item, of which a pod
-// may be at one and have come from another.
+// refugesOf returns the first three nodes with room for pods of the kind of an item. Three, because a pod may
+// be at one of them and have come from another.
 func (h *homes) refugesOf(i *item) []int32 {
 	var nodes []int32
 	for _, node := range h.nodes {

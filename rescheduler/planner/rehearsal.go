@@ -19,7 +19,7 @@ type rehearsal struct {
 	bars  func(pod *cluster.Pod, node *cluster.Node) bool // nil for none
 }
 
-// objection is what is against an item that comes to its node.
+// objection is the kind of reason against an item that comes to its node.
 type objection uint8
 
 const (
@@ -98,8 +98,7 @@ func (r *rehearsal) come(i *item) objection {
 	return nothing
 }
 
-// objected returns those of the items that something else than room is against, or the first when there is
-// none.
+// objected returns the items with an objection other than a lack of room, or the first item when there is none.
 func (r *rehearsal) objected(left []int32) []int32 {
 	var objected []int32
 	for _, at := range left {

@@ -69,7 +69,7 @@ func (f *relief) spare(left []int32, r *Relief) {
 		i.wish = nil
 		f.wantAway(r, unit)
 		if f.homes.bringHome(unit) {
-			f.departures.savings.letStay() // who has moved for it
+			f.departures.savings.letStay() // pods that have moved for it
 			continue
 		}
 		f.back(before)
@@ -78,7 +78,8 @@ func (f *relief) spare(left []int32, r *Relief) {
 	}
 }
 
-// wantAway adds wishes for what has left a node by the way, but for one unit: from now on it relieves the node.
+// wantAway adds wishes for units that have left a node by the way, except one: from now on they relieve the
+// node.
 func (f *relief) wantAway(r *Relief, but int32) {
 	for _, at := range f.gone {
 		if i := &f.items[at]; i.origin == r.Node.Index && i.unit != but && !f.roster.wished(i) {
@@ -134,7 +135,7 @@ func (f *relief) leave(units []int32, r *Relief) bool {
 	return true
 }
 
-// rank says who leaves a node first: the lower ones.
+// rank orders the pods that leave a node: the lower ones first.
 type rank struct {
 	tier     int // 0 for best effort
 	priority int32

@@ -56,7 +56,7 @@ func (f *relief) targets(i *item, hot sets.Set[int32]) (against []Detail, some b
 	return against, false
 }
 
-// against is why a node is no target for an item, "" when it is one.
+// against says why a node is no target for an item, "" when it is one.
 func (f *relief) against(i *item, node int32, hot sets.Set[int32]) string {
 	switch {
 	case f.noTarget[node] != "":

@@ -15,9 +15,9 @@ type Relief struct {
 
 // Relieve plans to move pods off nodes until these bear no more than they should, by the Load of the problem,
 // which is required: the first nodes first. Nothing goes to any of them. Pods of higher priority stay while
-// enough of lower priority can leave, any others while enough of best effort can; for the rest, as few leave as
-// can be. Each gets the place that the scores of its profile prefer, of those with room for it and its load.
-// Where not enough can leave, as much leaves as can.
+// enough of lower priority can leave, any others while enough of best effort can; for the rest, no more leave
+// than must. Each gets the place that the scores of its profile prefer, among the places with room for it and
+// its load. Where not enough can leave, all leave that can.
 func (p *Problem) Relieve(nodes []Relief) *Plan {
 	among := sets.New[int32]()
 	for _, r := range nodes {
@@ -29,7 +29,7 @@ func (p *Problem) Relieve(nodes []Relief) *Plan {
 	}
 	s := newSearch(&relieved, nil, nil)
 	proven := s.solve(func() {
-		s.departures.forget(0) // those of an attempt before this one
+		s.departures.forget(0) // wishes of an attempt before this one
 		for at := range nodes {
 			s.relief.relieve(&nodes[at])
 		}

@@ -74,7 +74,7 @@ func TestRelieve(t *testing.T) {
 			want:    []string{"y-1: a → b"},
 		},
 		{
-			name:    "of those that suffice alone the one that costs the least, which asks for the least",
+			name:    "of pods that suffice alone the one that costs the least, which asks for the least",
 			objects: []runtime.Object{node("a", "8"), node("b", "8"), pod("x-1", "a", "3"), pod("y-1", "a", "1")},
 			heat:    heat{bears: map[string]int64{"a": 10}, pods: map[string]int64{"x-1": 9, "y-1": 9}},
 			want:    []string{"y-1: a → b"},
@@ -102,7 +102,7 @@ func TestRelieve(t *testing.T) {
 			want:    []string{"x-1: a → b"},
 		},
 		{
-			name: "those of lower priority first",
+			name: "pods of lower priority first",
 			objects: []runtime.Object{
 				node("a", "8"), node("b", "8"), pod("x-1", "a", "1", priority(10)), pod("y-1", "a", "2", priority(9)),
 				pod("z-1", "a", "1", priority(11)),

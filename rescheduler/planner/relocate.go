@@ -5,8 +5,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Wish is that a pod leaves its node. Pods for which there is one are the reason of a plan, as
-// pending pods are for MakeRoom.
+// Wish asks that a pod leave its node. Such pods are the reason of a plan, as pending pods are for MakeRoom.
 type Wish struct {
 	Pod *cluster.Pod // on a node of the snapshot
 	// Why says in words why it is to leave, as part of a sentence about the pod: "does not
@@ -27,16 +26,15 @@ type Wish struct {
 // Place is where a pod is.
 type Place struct {
 	Node *cluster.Node // with the pod, and with what is planned by then
-	// Against is what the predicates would have against the pod, if it came there now.
+	// Against returns the objections of the predicates to the pod, if it came there now.
 	Against func() []predicates.Objection
 }
 
-// Relocate plans other places for pods that are to leave their nodes, as many as can be, those
-// of the first wishes first. Each gets the place that the scores of its profile prefer, of
-// those with room; only where there is none others are moved, as for a pending pod of its
-// priority. Whether its present place is one by the predicates does not matter. A gang leaves
-// as a whole, if any pod of it is to leave. There should be one wish for a pod: of several the
-// first counts.
+// Relocate plans other places for all the pods it can of those to leave their nodes, the pods of the first
+// wishes first. Each gets the place that the scores of its profile prefer, among the places with room; only
+// where there is none others are moved, as for a pending pod of its priority. Whether the predicates allow its
+// present place does not matter. A gang leaves as a whole, if any pod of it is to leave. There should be one
+// wish for a pod: of several the first counts.
 func (p *Problem) Relocate(wishes []Wish) *Plan {
 	s := newSearch(p, nil, wishes)
 	proven := s.solve(s.departures.grantAll)

@@ -114,8 +114,8 @@ func checkWish(t reporter, m *model, step Step, wishes []Wish) {
 	}
 }
 
-// checkWishes says that pods move for those that are to leave only, and that the plan says of
-// each of these what becomes of it.
+// checkWishes checks that pods move only for pods that are to leave, and that the plan says of each of these
+// what becomes of it.
 func checkWishes(t reporter, problem *Problem, wishes []Wish, plan *Plan) {
 	if len(wishes) == 0 {
 		return

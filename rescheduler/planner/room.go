@@ -10,9 +10,9 @@ import (
 // amounts are amounts of all resources of a reckoning.
 type amounts []int64
 
-// reckoning says which resources amounts are of, in their order: CPU, memory, ephemeral
-// storage, pods, then the scalar ones that some node offers, all others together, and then
-// those of [Load]. No node has any of the others: who asks for some fits nowhere.
+// reckoning says which resources amounts are of, in their order: CPU, memory, ephemeral storage, pods, then the
+// scalar ones that some node offers, all others together, and then the resources of [Load]. No node has any of
+// the others: a pod that asks for some fits nowhere.
 type reckoning struct {
 	scalars map[cluster.ScalarName]int // their places
 	load    *Load                      // nil for none
@@ -34,10 +34,10 @@ func newReckoning(p *Problem) *reckoning {
 	return r
 }
 
-// length is how many amounts there are of a pod or a node.
+// length returns how many amounts there are of a pod or a node.
 func (r *reckoning) length() int { return r.plain() + r.load.amounts() }
 
-// plain is how many of them are of resources that pods request. The others are of load.
+// plain returns how many of them are of resources that pods request. The others are of load.
 func (r *reckoning) plain() int { return plainResources + len(r.scalars) + 1 }
 
 func (r *reckoning) amountsOf(of *cluster.Resources, pods int64) amounts {
@@ -53,8 +53,7 @@ func (r *reckoning) amountsOf(of *cluster.Resources, pods int64) amounts {
 	return a
 }
 
-// fitsInto says that there is enough of all that is asked for. To ask for nothing always
-// fits.
+// fitsInto reports whether there is enough of all that is asked for. To ask for nothing always fits.
 func (a amounts) fitsInto(free []int64) bool {
 	for d, asked := range a {
 		if asked > free[d] && asked > 0 {
@@ -89,8 +88,8 @@ func (a amounts) gather(sum []int64) {
 	}
 }
 
-// rates make amounts of different resources comparable: one over what a node offers on
-// average of those that offer any.
+// rates make amounts of different resources comparable: the reciprocal of the average offer, over the nodes
+// that offer any.
 type rates []float64
 
 func ratesOf(snap *cluster.Snapshot, reckoning *reckoning) rates {
@@ -115,7 +114,7 @@ func ratesOf(snap *cluster.Snapshot, reckoning *reckoning) rates {
 	return r
 }
 
-// size is how much amounts are, all resources together.
+// size returns how much amounts are, all resources together.
 func (r rates) size(a []int64) float64 {
 	size := 0.0
 	for d, amount := range a {
@@ -124,7 +123,7 @@ func (r rates) size(a []int64) float64 {
 	return size
 }
 
-// rest is what would be left of free.
+// rest returns what would be left of free.
 func (r rates) rest(free []int64, asked amounts) float64 {
 	rest := 0.0
 	for d, rate := range r {

@@ -46,8 +46,8 @@ type Rules struct {
 	Nodes labels.Selector
 	// MinAge protects pods that have not run for so long.
 	MinAge time.Duration
-	// MinReplicas protects pods of a controller that has fewer pods than that on nodes, those that
-	// are being deleted left out.
+	// MinReplicas protects pods of a controller that has fewer pods than that on nodes. Pods that are being
+	// deleted do not count.
 	MinReplicas int
 	// MaxGrace, unless it is 0, protects pods that may take longer than that to end.
 	MaxGrace time.Duration
@@ -82,7 +82,7 @@ const (
 	ReasonYoung          = "it has not run for long enough"
 	ReasonFewReplicas    = "its controller has too few pods"
 	ReasonGrace          = "it may take longer to end than a plan lasts"
-	ReasonGang           = "it is of a gang of which a pod may not be moved"
+	ReasonGang           = "it is of a gang with a pod that may not be moved"
 	ReasonBudget         = "a budget is used up"
 	ReasonTwoBudgets     = "it has more than one PodDisruptionBudget, so that it cannot be evicted"
 )
@@ -132,7 +132,7 @@ func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, workloads *Worklo
 	return ""
 }
 
-// byKind is what no option allows.
+// byKind returns the reason that no option can lift.
 func (r *Rules) byKind(pod *cluster.Pod) string {
 	_, preferNo := pod.Annotations[annotationPreferNoEvict]
 	switch {
@@ -154,10 +154,10 @@ func (r *Rules) byKind(pod *cluster.Pod) string {
 	return ""
 }
 
-// isMovable says that whoever made a pod knows that it can be moved.
+// isMovable reports whether an annotation by the pod's author says that it can be moved.
 func isMovable(pod *cluster.Pod) bool { return pod.Annotations[v1alpha1.AnnotationMovable] == "true" }
 
-// byController is what its controller would make of it that a pod is evicted.
+// byController returns the objection from what the pod's controller would make of its eviction.
 func (r *Rules) byController(pod *cluster.Pod, workloads *Workloads) string {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
 	kind := kindOfController(owner)

@@ -30,7 +30,7 @@ func TestRules(t *testing.T) {
 		{name: "a static pod", pod: pod("x-1", "a", "1", ownedBy("Node")), want: ReasonMirrorPod},
 		{name: "a pod of a DaemonSet", pod: pod("x-1", "a", "1", ownedBy("DaemonSet")), want: ReasonDaemonSetPod},
 		{
-			name: "a pod that takes centuries to end, by a number of which there are no nanoseconds",
+			name: "a pod that takes centuries to end, more seconds than nanoseconds can count",
 			pod: pod("x-1", "a", "1", func(p *corev1.Pod) {
 				p.Spec.TerminationGracePeriodSeconds = new(int64(10_000_000_000))
 			}), rules: Rules{MaxGrace: time.Hour}, want: ReasonGrace,

@@ -29,8 +29,8 @@ func (s *savings) letStay() {
 	s.dissolve()
 }
 
-// dissolve brings home all pods that move for each other and nobody else. Whoever came to a
-// node that they left is one of them, so that there is room.
+// dissolve brings home all pods that move for each other and nobody else. Every pod that came to a node that
+// they left is one of them, so that there is room.
 func (s *savings) dissolve() {
 	highest := s.purposes.beneficiaries()
 	var idle []int32

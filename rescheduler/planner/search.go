@@ -2,11 +2,11 @@ package planner
 
 import "muster.dev/muster/placement/scenario"
 
-// attempts is how often a search begins anew because predicates objected.
+// attempts is how often a search begins because predicates objected.
 const attempts = 8
 
-// search is one attempt to solve a problem: its parts, each of which knows those that were made before it, and
-// all of them one state.
+// search is one attempt to solve a problem: its parts share one state, and each knows the parts that were made
+// before it.
 type search struct {
 	*state
 
@@ -101,7 +101,7 @@ func (s *search) solve(find func()) (proven []int32) {
 	}
 }
 
-// giveUp gives up the groups, the wishes and the nodes for which items move; all of them when there are none.
+// giveUp gives up the groups, the wishes and the nodes that items move for; all of them when there are none.
 func (s *search) giveUp(objected []int32) {
 	w, all := s.purposes.wakeOf(objected...), len(objected) == 0
 	s.queue.giveUp(all, w.pending)

@@ -18,8 +18,8 @@ type standings struct {
 	afterwards map[place]standing // of pending pods, once others have left by themselves
 }
 
-// opening is a node that could take pods of a kind, those that leave one node or are pending, if others were
-// not there.
+// opening is a node that could take pods of a kind if others were not there. The pods leave one node or are
+// pending.
 type opening struct{ kind, from, node int32 }
 
 // of returns what speaks against a pod on a node, if that pod were not where it is.
@@ -94,8 +94,8 @@ func (s *standings) obstacles(i *item, node int32) ([]int32, bool) {
 	return found, found != nil
 }
 
-// findObstacles takes all pods away that may go and gives back as many as it can, the most expensive ones
-// first. The result is nil when the pod is not welcome even then.
+// findObstacles takes all pods away that may go, then gives back all it can, the most expensive ones first. The
+// result is nil when the pod is not welcome even then.
 func (s *standings) findObstacles(i *item, node int32) []int32 {
 	k := s.kinds.kindOf(i)
 	before := s.world.Moves()

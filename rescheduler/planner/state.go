@@ -9,7 +9,7 @@ import (
 // item is a pod in the search.
 type item struct {
 	pod    *cluster.Pod
-	anew   *cluster.Pod // as it is placed anew, once that was proven
+	anew   *cluster.Pod // as it is placed again, once that was proven
 	needs  amounts
 	origin int32 // -1 for a pending pod
 	at     int32 // -1 for nowhere
@@ -30,10 +30,10 @@ type item struct {
 
 func (i *item) pending() bool { return i.origin < 0 }
 
-// isToLeave says that there is a wish that it leaves its node, and that it was its turn.
+// isToLeave reports whether an item has a wish to leave its node, and the wish had its turn.
 func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish.givenUp }
 
-// away says that it is a pod that was evicted.
+// away reports whether it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 
 // state is where the pods are that may be moved, and what room that leaves. All parts of a search work on
@@ -66,7 +66,7 @@ type place struct{ kind, node int32 }
 
 type relocation struct{ item, from int32 }
 
-// newState is the state of a problem before anything moves: places that are kept are taken.
+// newState returns the state of a problem before anything moves: places that are kept are taken.
 func newState(p *Problem) *state {
 	reckoning := newReckoning(p)
 	end, dims := p.Snapshot.IndexEnd(), reckoning.length()
@@ -189,7 +189,7 @@ func (s *state) positions() map[int32]int32 {
 	return at
 }
 
-// restore brings all items to where they were: those that had no position, to their origin.
+// restore brings all items to where they were: items that had no position, to their origin.
 func (s *state) restore(at map[int32]int32) {
 	for i := range s.items {
 		item := &s.items[i]

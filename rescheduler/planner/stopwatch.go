@@ -25,7 +25,7 @@ func (w *stopwatch) past() bool {
 	return w.late
 }
 
-// share is when the first of so many parts of the time that is left ends.
+// share returns when the first of several equal parts of the remaining time ends.
 func (w *stopwatch) share(parts int) time.Time {
 	now := w.clock.Now()
 	return now.Add(w.end.Sub(now) / time.Duration(max(1, parts)))

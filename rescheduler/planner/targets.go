@@ -13,7 +13,8 @@ const (
 	ReasonNodeKept     = "the node is annotated not to be removed"
 )
 
-// What autoscalers say of nodes: by taints that they are about to remove one, by annotations that they must not.
+// The marks of autoscalers on nodes: taints on nodes that they are about to remove, annotations on nodes that
+// they must not.
 const (
 	taintToBeDeleted       = "ToBeDeletedByClusterAutoscaler"
 	taintDeletionCandidate = "DeletionCandidateOfClusterAutoscaler"
@@ -23,7 +24,7 @@ const (
 	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt" // of pods and nodes
 )
 
-// NoTarget is why no plan counts on room on a node, whatever pods tolerate, "" when plans may.
+// NoTarget says why no plan counts on room on a node, whatever pods tolerate, "" when plans may.
 func NoTarget(node *cluster.Node) string {
 	if goes(node) {
 		return ReasonNodeGoes
@@ -36,7 +37,7 @@ func NoTarget(node *cluster.Node) string {
 	return ""
 }
 
-// goes says that a node is being deleted, or that an autoscaler is about to remove it.
+// goes reports whether a node is being deleted, or that an autoscaler is about to remove it.
 func goes(node *cluster.Node) bool {
 	for i := range node.Spec.Taints {
 		switch node.Spec.Taints[i].Key {
@@ -47,7 +48,7 @@ func goes(node *cluster.Node) bool {
 	return node.DeletionTimestamp != nil
 }
 
-// Keeps is why a node is not to be emptied, "" when it may be: it is not to be removed, or it goes anyway.
+// Keeps says why a node is not to be emptied, "" when it may be: it is not to be removed, or it goes anyway.
 func Keeps(node *cluster.Node) string {
 	switch {
 	case goes(node):
@@ -58,7 +59,7 @@ func Keeps(node *cluster.Node) string {
 	return ""
 }
 
-// notToBeDisrupted says that Karpenter is to leave a pod or node alone, for good or for a time.
+// notToBeDisrupted reports whether Karpenter is to leave a pod or node alone, for good or for a time.
 func notToBeDisrupted(annotations map[string]string) bool {
 	value := annotations[annotationDoNotDisrupt]
 	return value != "" && value != "false"

@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Kinds of controllers of which it is known what becomes of a pod that is evicted.
+// Kinds of controllers whose treatment of an evicted pod is known.
 const (
 	kindReplicationController = "ReplicationController"
 	kindReplicaSet            = "ReplicaSet.apps"
@@ -34,7 +34,7 @@ type Workloads struct {
 	counts  func() map[types.UID]tally
 }
 
-// tally counts the pods of a controller that are on nodes, but for those that are being deleted.
+// tally counts the pods of a controller that are on nodes, except pods that are being deleted.
 type tally struct{ pods, ready int }
 
 // NewWorkloads goes by these objects, and by the pods on these nodes.
@@ -58,10 +58,10 @@ func NewWorkloads(objects *cluster.Objects, nodes iter.Seq[*cluster.Node]) *Work
 	})}
 }
 
-// WorkloadsOf are those of a snapshot.
+// WorkloadsOf returns the workloads of a snapshot.
 func WorkloadsOf(snap *cluster.Snapshot) *Workloads { return NewWorkloads(snap.Objects, snap.Nodes()) }
 
-// of are the pods of a pod's controller.
+// of returns the pods of a pod's controller.
 func (w *Workloads) of(pod *cluster.Pod) tally {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
 	if owner == nil {
@@ -70,10 +70,10 @@ func (w *Workloads) of(pod *cluster.Pod) tally {
 	return w.counts()[owner.UID]
 }
 
-// isOnlyReady says that a pod is ready, and no other one of its controller is.
+// isOnlyReady reports whether a pod is ready, and no other one of its controller is.
 func (w *Workloads) isOnlyReady(pod *cluster.Pod) bool { return pod.Ready() && w.of(pod).ready <= 1 }
 
-// wanted is how many pods a controller is to have, and whether it is there to make them. One that
+// wanted returns how many pods a controller is to have, and whether it is there to make them. One that
 // nothing shows counts as there: what its pods tell is newer then, or a dump has no controllers.
 func (w *Workloads) wanted(owner *metav1.OwnerReference, namespace string) (replicas int, there bool) {
 	name := types.NamespacedName{Namespace: namespace, Name: owner.Name}
@@ -94,7 +94,7 @@ func (w *Workloads) wanted(owner *metav1.OwnerReference, namespace string) (repl
 	return w.counts()[owner.UID].pods, true
 }
 
-// isThere says that an object is the owner, not a namesake, and is not being deleted.
+// isThere reports whether an object is the owner, not a namesake, and is not being deleted.
 func isThere(object metav1.Object, owner *metav1.OwnerReference) bool {
 	return object.GetUID() == owner.UID && object.GetDeletionTimestamp() == nil
 }
@@ -106,19 +106,19 @@ func orOne(replicas *int32) int {
 	return int(*replicas)
 }
 
-// job is the Job of a pod, nil when nothing shows it.
+// job returns the Job of a pod, nil when nothing shows it.
 func (w *Workloads) job(owner *metav1.OwnerReference, namespace string) *batchv1.Job {
 	job, _ := w.objects.Jobs.Get(types.NamespacedName{Namespace: namespace, Name: owner.Name})
 	return job
 }
 
-// isIdle says that a Job makes no pods.
+// isIdle reports whether a Job makes no pods.
 func isIdle(job *batchv1.Job) bool {
 	return job.Spec.Suspend != nil && *job.Spec.Suspend || orOne(job.Spec.Parallelism) == 0
 }
 
-// bears says that a Job does not fail though all of its pods are evicted, of which so many are on nodes.
-// What pods an executor has evicted a Job may count late, so that it does not suffice that it bears one.
+// bears reports whether a Job does not fail though all of its pods on nodes are evicted. A Job may count pods
+// that an executor has evicted late, so that bearing one eviction does not suffice.
 func bears(job *batchv1.Job, pod *cluster.Pod, pods int) bool {
 	if policy := job.Spec.PodFailurePolicy; policy != nil {
 		return ignoresDisruption(policy)
@@ -131,7 +131,7 @@ func bears(job *batchv1.Job, pod *cluster.Pod, pods int) bool {
 	return limit != nil && int(job.Status.Failed)+pods <= int(*limit)
 }
 
-// ignoresDisruption says that an eviction is no failure by a policy, whatever the containers of the pod
+// ignoresDisruption reports whether an eviction is no failure by a policy, whatever the containers of the pod
 // end with: the first rule counts that matches, and another one before that of disruptions may.
 func ignoresDisruption(policy *batchv1.PodFailurePolicy) bool {
 	for i := range policy.Rules {

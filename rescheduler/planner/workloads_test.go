@@ -24,7 +24,7 @@ func replicaSet(m metav1.ObjectMeta, replicas int32) *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{ObjectMeta: m, Spec: appsv1.ReplicaSetSpec{Replicas: &replicas}}
 }
 
-// job is one of two pods at a time that bears so many failures and has had so many.
+// job is a Job of two pods at a time with a limit of failures and a count of past ones.
 func job(limit, failed int32, change ...func(*batchv1.Job)) *batchv1.Job {
 	j := &batchv1.Job{
 		ObjectMeta: meta(), Spec: batchv1.JobSpec{Parallelism: new(int32(2)), BackoffLimit: &limit}, Status: batchv1.JobStatus{Failed: failed},

@@ -31,8 +31,8 @@ func NewUneven(c *config.BalancePolicy, meter *loadaware.Meter) *Hot {
 	return &Hot{meter: meter, bars: around, samples: int(c.Samples), streaks: map[types.UID]streak{}}
 }
 
-// meanOf is what nodes use of what they offer, in percent, by the meter's resources. Nodes that are not measured do not
-// count.
+// meanOf returns the mean use of nodes as a share of what they offer, in percent, by the meter's resources.
+// Nodes that are not measured do not count.
 func meanOf(snap *cluster.Snapshot, meter *loadaware.Meter) []int64 {
 	count := len(meter.Resources())
 	used, offered, mean := make([]float64, count), make([]float64, count), make([]int64, count)

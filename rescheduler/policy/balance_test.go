@@ -25,7 +25,7 @@ func (s *scene) uneven() *Hot {
 	return NewUneven(&s.config.Rescheduler.Balance, NewMeter(s.config, s.load))
 }
 
-// balanced is what the policy finds after so many samples of what is used at present.
+// balanced returns the policy's finding after a number of samples of the present use.
 func (s *scene) balanced(samples int) (moves []string, why string) {
 	uneven := s.uneven()
 	for range samples {
@@ -68,7 +68,7 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 				})
 			}
 		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
-			"it is of a gang of which a pod may not be moved"},
+			"it is of a gang with a pod that may not be moved"},
 		"gangs of one": {func(s *scene) {
 			used(6000, 1500, 1500, pods)(s)
 			for _, name := range []string{"x-1", "x-2", "x-3"} {

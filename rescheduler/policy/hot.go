@@ -59,7 +59,7 @@ func (h *Hot) Observe(snap *cluster.Snapshot, evicted func(node string) time.Tim
 	h.streaks = known
 }
 
-// next is a streak after another look at a node. One that was not measured since is as it was,
+// next returns a streak after another look at a node. One that was not measured since is as it was,
 // and one that is not known well ends.
 func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node string) time.Time) streak {
 	s.usage = node.Usage
@@ -78,7 +78,7 @@ func (h *Hot) next(s streak, node *cluster.Node, high []int64, evicted func(node
 	return s
 }
 
-// excess is the greatest part that there is of what is too much, of any resource.
+// excess returns the greatest ratio of use to ceiling, of any resource.
 func excess(used, ceilings []int64) float64 {
 	most := 0.0
 	for i, ceiling := range ceilings {
@@ -89,8 +89,8 @@ func excess(used, ceilings []int64) float64 {
 	return most
 }
 
-// nodes are those that were found hot often enough, those first that use the most. Hot in the
-// latest figures, but before an eviction, is none of them.
+// nodes returns the nodes that were found hot often enough, the nodes that use the most first. It leaves out a
+// node whose latest figures are hot but were taken before an eviction.
 func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 	var hot []*cluster.Node
 	uses := map[int32]float64{}
@@ -106,11 +106,11 @@ func (h *Hot) nodes(snap *cluster.Snapshot, high []int64) []*cluster.Node {
 	return hot
 }
 
-// load is what the planner is to know of loads: the nodes that are relieved bear what makes
-// them hot no more, all others stay below their targets. Nobody knows what a node bears that
-// was not measured, so nothing goes there.
+// load describes loads to the planner: nodes to be relieved bear the load up to which they are not hot, all
+// others stay below their targets. Nobody knows the load of a node that was not measured, so nothing goes
+// there.
 func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
-	var counts []int // places of the resources that there are targets for
+	var counts []int // places of the resources with targets
 	for i, threshold := range now.target {
 		if threshold > 0 {
 			counts = append(counts, i)
@@ -150,7 +150,7 @@ func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 	}
 }
 
-// NewMeter is the one that hot nodes are found with.
+// NewMeter returns the meter that hot nodes are found with.
 func NewMeter(c *config.Configuration, o loadaware.Options) *loadaware.Meter {
 	resources := sets.KeySet(c.Rescheduler.Relieve.TargetThresholds).Union(sets.KeySet(c.Rescheduler.Balance.Margins))
 	return loadaware.NewMeter(c.Profiles, sets.List(resources), o)

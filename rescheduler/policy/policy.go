@@ -19,7 +19,8 @@ type Policy struct {
 	Plan func(Situation) (plan *planner.Plan, why string)
 }
 
-// Measured is what policies go by that are about what nodes use. Those that are not enabled need none.
+// Measured has the measurements that policies on the use of nodes need. Policies that are not enabled need
+// none.
 type Measured struct {
 	Hot    *Hot // for Relieve
 	Uneven *Hot // for Balance
@@ -34,12 +35,11 @@ func (m *Measured) Observe(snap *cluster.Snapshot, evicted func(node string) tim
 	}
 }
 
-// Any says that there is something to observe.
+// Any reports whether there is something to observe.
 func (m *Measured) Any() bool { return m.Hot != nil || m.Uneven != nil }
 
-// All are the policies, as a valid configuration has them. Who comes first is planned for
-// first, and while its plan is carried out nobody else is. They may remember what they saw, so
-// they are made once.
+// All returns the policies of a valid configuration. The first one is planned for first, and while its plan is
+// carried out no other is. They may remember what they saw, so they are made once.
 func All(c *config.Rescheduler, by Measured) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
@@ -55,7 +55,7 @@ func All(c *config.Rescheduler, by Measured) []Policy {
 	}
 }
 
-// Names are those of all policies.
+// Names returns the names of all policies.
 func Names() (names []v1alpha1.Policy) {
 	for _, p := range All(&config.Rescheduler{}, Measured{}) {
 		names = append(names, p.Name)
@@ -63,7 +63,7 @@ func Names() (names []v1alpha1.Policy) {
 	return names
 }
 
-// Named is the policy of a name, whether it is enabled or not.
+// Named returns the policy of a name, whether it is enabled or not.
 func Named(c *config.Rescheduler, by Measured, name v1alpha1.Policy) (Policy, error) {
 	for _, p := range All(c, by) {
 		if p.Name == name {
@@ -83,9 +83,9 @@ func makeRoom(s Situation) (*planner.Plan, string) {
 	case len(plan.Steps) > 0:
 		return plan, ""
 	case len(plan.Unplaced) > 0:
-		return plan, fmt.Sprintf("no plan for %d of those that wait; of %s", len(plan.Unplaced), first(plan.Unplaced))
+		return plan, fmt.Sprintf("no plan for %d of the waiting pods; of %s", len(plan.Unplaced), first(plan.Unplaced))
 	default:
-		return plan, "those that wait have room"
+		return plan, "the waiting pods have room"
 	}
 }
 

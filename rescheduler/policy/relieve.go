@@ -16,8 +16,8 @@ func relieve(c *config.RelievePolicy, hot *Hot) func(Situation) (*planner.Plan, 
 	}
 }
 
-// relief moves pods off so many nodes that were found hot, off any number if that is 0. none says in words that there are
-// none.
+// relief moves pods off nodes that were found hot. most bounds their number, 0 for any number. none says in
+// words that there are none.
 func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.Plan, string) {
 	now := h.bars(problem.Snapshot)
 	nodes := h.nodes(problem.Snapshot, now.high)
@@ -43,7 +43,7 @@ func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.P
 	return plan, fmt.Sprintf("no pod can leave %s: %s", h.describe(hot, now.high), &plan.Kept[0])
 }
 
-// describe is a node and what it uses too much of, in words.
+// describe returns a node and what it uses too much of, in words.
 func (h *Hot) describe(node *cluster.Node, high []int64) string {
 	m, _ := h.meter.Node(node)
 	for i, ceiling := range m.Ceilings(high) {

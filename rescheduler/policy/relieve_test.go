@@ -171,7 +171,7 @@ func TestRelieve(t *testing.T) {
 				s.uses("b", 0, 100, nil)
 			}, nil, noTarget,
 		},
-		"nor to one of which nothing is known": {
+		"nor to one that nothing is known about": {
 			func(s *scene) {
 				s.pod("x-1", "a", "1")
 				s.uses("a", 0, 8500, map[string]int64{"x-1": 2000})

@@ -17,9 +17,8 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// repair moves pods that are where they would not come to be any more, by predicates, or are
-// on a node with others of their controller. Of pods that are in each other's way the less
-// important and the younger ones move.
+// repair moves pods off nodes where they would not be placed any more, by predicates, or where others of their
+// controller are. Among pods that are in each other's way the less important and the younger ones move.
 func repair(c *config.RepairPolicy) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		var wishes []planner.Wish
@@ -48,8 +47,8 @@ func byImportance(a, b *cluster.Pod) int {
 	)
 }
 
-// duplicates are wishes for pods that share a node with others of their controller, to nodes
-// without one. Those of gangs are left out: they may want to be together.
+// duplicates returns wishes for pods that share a node with others of their controller, to nodes without one.
+// Pods of gangs are left out: they may want to be together.
 func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -71,7 +70,7 @@ func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 	return wishes
 }
 
-// othersOf says that a node has another pod of a controller.
+// othersOf reports whether a node has another pod of a controller.
 func othersOf(controller types.UID, node *cluster.Node, than types.UID) bool {
 	return slices.ContainsFunc(node.Pods, func(p *cluster.Pod) bool {
 		return p.UID != than && p.DeletionTimestamp == nil && isOf(p, controller)

@@ -34,7 +34,7 @@ func spread(p *corev1.Pod) {
 	}}
 }
 
-// apartFrom wants a pod to be on a node without those of another app.
+// apartFrom wants a pod to be on a node without pods of another app.
 func apartFrom(app string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Affinity = &corev1.Affinity{
@@ -76,7 +76,7 @@ func TestRepair(t *testing.T) {
 			why:  "no plan for the 1 pods that are where they should not be; of shop/x-1: no node could take the pod, whatever pods were moved",
 		},
 		{
-			name: "a skew that is too large: as many go as are too many", objects: []runtime.Object{
+			name: "a skew that is too large: the pods in excess go", objects: []runtime.Object{
 				node("a", inZone("1")),
 				node("b", inZone("2")),
 				pod("x-1", "a", spread),
@@ -112,7 +112,7 @@ func TestRepair(t *testing.T) {
 			why:     "there are no pods that are where they should not be",
 		},
 		{
-			name: "unless that is asked for: as many go as are too many", config: config.RepairPolicy{Checks: []string{config.NodeResourcesFit}},
+			name: "unless that is asked for: the pods in excess go", config: config.RepairPolicy{Checks: []string{config.NodeResourcesFit}},
 			objects: []runtime.Object{a, b, pod("x-1", "a"), pod("x-2", "a"), pod("y-1", "a"), pod("y-2", "a"), pod("z-1", "a")},
 			want:    []string{"x-1: a → b (a would not take it now: Insufficient cpu)"},
 		},

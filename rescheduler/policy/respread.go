@@ -66,7 +66,7 @@ func shareOf(node *cluster.Node) share {
 	return share{node.Requested.MilliCPU, node.Requested.Memory, node.Allocatable.MilliCPU, node.Allocatable.Memory}
 }
 
-// with is the share with a pod more, or with -1 a pod less.
+// with returns the share with a pod more, or with -1 a pod less.
 func (s share) with(pod *cluster.Pod, sign int64) share {
 	s.cpu += sign * pod.Requests.MilliCPU
 	s.memory += sign * pod.Requests.Memory
@@ -96,12 +96,11 @@ type balance struct {
 	workloads  *planner.Workloads
 }
 
-// spare is how many pods are wished for besides those that would make a balance, since some of
-// those may not go.
+// spare is how many wishes there are beyond the pods that would make a balance, since some of these may not go.
 const spare = 100
 
-// wishes are pods that should move, in an order in which each is from the node that is taken most by
-// then. More follow for those that cannot go.
+// wishes returns the pods that should move, in an order in which each leaves the node that is taken most by
+// then. More follow to replace pods that cannot go.
 func (s *balance) wishes() []planner.Wish {
 	var wishes []planner.Wish
 	taken := map[types.UID]bool{}
@@ -145,13 +144,13 @@ func (s *balance) wish(pod *cluster.Pod, from *cluster.Node) planner.Wish {
 	}
 }
 
-// worth says that a pod should go from a node that it is on to another one.
+// worth reports whether a pod should go from a node that it is on to another one.
 func (s *balance) worth(from, to share, pod *cluster.Pod) bool {
 	return from.value()-to.with(pod, +1).value() >= s.gain
 }
 
-// best is the next pod to move: from the node that is taken most of which any is worth it, the
-// one that leaves the less taken of the two nodes the least behind the other.
+// best returns the next pod to move. It leaves the node that is taken most, of the nodes where a move is worth
+// it. The pod is the one whose move leaves the less taken of the two nodes the least behind the other.
 func (s *balance) best(taken map[types.UID]bool) (best *cluster.Pod, from, to *cluster.Node) {
 	slices.SortStableFunc(s.old, func(a, b *cluster.Node) int {
 		return cmp.Compare(s.shares[b.Index].value(), s.shares[a.Index].value())
@@ -181,7 +180,7 @@ func (s *balance) best(taken map[types.UID]bool) (best *cluster.Pod, from, to *c
 
 func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
-// movable says that a pod may be moved for balance: gangs are not.
+// movable reports whether a pod may be moved for balance: gangs are not.
 func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
 	if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return false

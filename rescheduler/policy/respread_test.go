@@ -43,7 +43,7 @@ func TestRespread(t *testing.T) {
 				s.pod("x-1", "a", "8")
 			}, nil, "nothing would be gained by moving pods onto new nodes",
 		},
-		"not a pod for which less would be gained than should": {
+		"not a pod whose move would gain less than it should": {
 			func(s *scene) {
 				s.node("a", "100", old)
 				s.node("n", "100", fresh)

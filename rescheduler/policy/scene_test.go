@@ -99,7 +99,7 @@ func (s *scene) pod(name, on, cpu string, change ...func(*corev1.Pod)) {
 	}
 }
 
-// uses is what a node uses, measured so long after noon, and what its pods use. CPU is in thousandths.
+// uses sets the use of a node, measured some time after noon, and the use of its pods. CPU is in thousandths.
 func (s *scene) uses(node string, after time.Duration, milliCPU int64, pods map[string]int64) {
 	at := noon().Add(after)
 	usage := &cluster.Usage{

@@ -68,7 +68,7 @@ func isOf(pod *cluster.Pod, controller types.UID) bool {
 	return owner != nil && owner.UID == controller
 }
 
-// named is the pod of a name on a node, nil when it is not there or about to go.
+// named returns the pod of a name on a node, nil when it is not there or about to go.
 func named(node *cluster.Node, name types.NamespacedName) *cluster.Pod {
 	for _, pod := range node.Pods {
 		if pod.Namespace == name.Namespace && pod.Name == name.Name && pod.DeletionTimestamp == nil {

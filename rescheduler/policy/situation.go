@@ -5,7 +5,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// Situation is what policies look at.
+// Situation is the situation that policies look at.
 type Situation struct {
 	// Problem is the cluster, and what may be done about it.
 	Problem *planner.Problem
@@ -15,7 +15,7 @@ type Situation struct {
 	Pending int
 }
 
-// Of is the situation of a cluster, by the rules of a problem. Pods that are nominated to a
+// Of returns the situation of a cluster, by the rules of a problem. Pods that are nominated to a
 // node have room coming there, which the problem holds for them.
 func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 	problem.Snapshot = c.Snapshot()

@@ -35,7 +35,7 @@ import (
 
 // Options say what to plan, about which cluster, and how to print it.
 type Options struct {
-	// Config is required. What is read of it are the profiles and the arguments of policies.
+	// Config is required. Only the profiles and the arguments of policies are read of it.
 	Config *config.Configuration
 	// RESTConfig is the way to the API server, when there are no Files.
 	RESTConfig *rest.Config
@@ -57,7 +57,7 @@ type Options struct {
 	Clock  clock.PassiveClock
 }
 
-// Outcome is what a plan comes to.
+// Outcome is the outcome of a plan.
 type Outcome int
 
 // Outcomes.
@@ -109,7 +109,7 @@ func (o *Options) look(ctx context.Context) (*survey, error) {
 	return s, nil
 }
 
-// plan is what a policy would do.
+// plan returns the plan that a policy would make.
 func (s *survey) plan(name v1alpha1.Policy) (*printout, error) {
 	chosen, err := policy.Named(&s.config.Rescheduler, s.measured, name)
 	if err != nil {

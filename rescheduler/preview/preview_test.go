@@ -34,7 +34,7 @@ metadata: {name: small, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet
 spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main, resources: {requests: {cpu: "1"}}}]}
 `
 
-// plan is what Run makes of a dump, with a configuration, at noon.
+// plan returns the plan that Run makes of a dump, with a configuration, at noon.
 func plan(t *testing.T, dump, configuration string, change ...func(*Options)) (Outcome, string) {
 	t.Helper()
 	c, _, err := document.Decode([]byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + configuration))

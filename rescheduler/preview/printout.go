@@ -93,7 +93,7 @@ type figures struct {
 	Fragmentation map[corev1.ResourceName]float64 `json:"fragmentation"`
 }
 
-// newPrintout is a plan for a situation, or why there is none.
+// newPrintout returns a plan for a situation, or why there is none.
 func newPrintout(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, why string) *printout {
 	d := &printout{
 		Policy: name, Steps: []step{}, Why: why, Cost: plain(plan.Cost), Late: plan.Late,
@@ -132,7 +132,7 @@ func (d *printout) exclude(all []planner.Exclusion) {
 
 func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// plain is a cost in plain evictions.
+// plain returns a cost in plain evictions.
 func plain(cost int64) float64 { return float64(cost) / 1000 }
 
 func rounded(shares map[corev1.ResourceName]float64) map[corev1.ResourceName]float64 {

@@ -18,7 +18,7 @@ var pages embed.FS
 
 // ReportOptions say what to report on, and where.
 type ReportOptions struct {
-	// Options but for Policy, ExplainExcluded, Format and Out.
+	// Options without Policy, ExplainExcluded, Format and Out.
 	Options
 	// Version of muster.
 	Version string
@@ -51,7 +51,7 @@ func Report(ctx context.Context, o ReportOptions, out io.Writer) error {
 // mostRows is how many rows a table of the page has at most.
 const mostRows = 200
 
-// report is what the page tells.
+// report is the content of the page.
 type report struct {
 	Version     string
 	Nodes, Pods int
@@ -131,7 +131,7 @@ func (r *report) countPlaces() {
 	slices.SortFunc(r.Gangs, func(a, b gangPlaces) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// shortages are the reasons of refusals, those of most pods first.
+// shortages returns the reasons of refusals, the reasons of most pods first.
 func shortages(all []refusal) []shortage {
 	at := map[string]int{}
 	var found []shortage
@@ -150,7 +150,7 @@ func shortages(all []refusal) []shortage {
 	return found
 }
 
-// First are the first rows of what may have many.
+// First returns the first rows of what may have many.
 func (*report) First(rows any) any {
 	switch rows := rows.(type) {
 	case []placement:
@@ -165,13 +165,13 @@ func (*report) First(rows any) any {
 	return rows
 }
 
-// Rest is how many rows First leaves out of so many.
+// Rest returns how many of count rows First leaves out.
 func (*report) Rest(count int) int { return max(0, count-mostRows) }
 
-// Later is how many get a place after moves.
+// Later returns how many get a place after moves.
 func (r *report) Later() int { return r.Placed - r.Now }
 
-// Moves are those of a plan, in words.
+// Moves returns the moves of a plan, in words.
 func (*report) Moves(of *printout) string {
 	if len(of.Steps) == 1 {
 		return "1 move"
@@ -179,5 +179,5 @@ func (*report) Moves(of *printout) string {
 	return fmt.Sprintf("%d moves", len(of.Steps))
 }
 
-// Percent is a share of nodes.
+// Percent returns a share of nodes.
 func (r *report) Percent(nodes int) int { return 100 * nodes / max(1, r.Nodes) }

@@ -90,7 +90,7 @@ func refused(out io.Writer, header string, all []refusal) {
 	})
 }
 
-// mostExamples is how many pods the table names of those that are not moved for one reason.
+// mostExamples is how many pods the table names among the pods that are not moved for one reason.
 const mostExamples = 3
 
 // excluded prints why pods are not moved, the most frequent reason first.

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Claim is what plans say of a pod. The zero Claim says nothing.
+// Claim is the decision of plans about a pod. The zero Claim decides nothing.
 type Claim struct {
 	// Places are where room is kept for it, the one first that it should take.
 	Places []Place
@@ -31,9 +31,9 @@ type Place struct {
 	own sets.Set[types.UID]
 }
 
-// Claim is what plans say of a pod that the scheduler asks about. What an earlier call took for
-// it is kept for it again. A plan whose room does not do for it, as it differs from the pod that it replaces,
-// says nothing any more.
+// Claim returns the decision of plans about a pod that the scheduler asks about. Room that an earlier call took
+// for the pod is kept for it. A plan decides nothing any more if its room is too small, as the pod differs from
+// the pod that it replaces.
 func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
 	if !k.inForce.Load() {
 		return Claim{}
@@ -86,7 +86,7 @@ func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 	return places
 }
 
-// left are the nodes that pods of a kind leave, by all plans that are carried out.
+// left returns the nodes that pods of a kind leave, by all plans that are carried out.
 func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
 	left, now := sets.New[string](), k.clock.Now()
 	for _, plan := range k.plans {
@@ -100,7 +100,7 @@ func (k *Keeper) left(pod *cluster.Pod, profile *predicates.Profile) sets.Set[st
 	return left
 }
 
-// hasCome says that a pod has come in the place of the one that a step of a plan moves.
+// hasCome reports whether a pod has come in the place of the one that a step of a plan moves.
 func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.UID]*reservation) bool {
 	for _, r := range reservations {
 		if r.plan == plan && r.beneficiary == "" && r.turn == step {
@@ -126,7 +126,7 @@ func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 	return left
 }
 
-// LeftBy are the nodes that plans keep one pod away from.
+// LeftBy returns the nodes that plans keep one pod away from.
 func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
 	if !k.inForce.Load() {
 		return nil
@@ -140,7 +140,7 @@ func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
 	return k.left(pod, store.Profile)
 }
 
-// Concerns says that room is kept for a pod, or may soon be.
+// Concerns reports whether room is kept for a pod, or may soon be.
 func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	if !k.inForce.Load() {
 		return false
@@ -159,8 +159,8 @@ func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	return false
 }
 
-// Suits says that a pod fits the place's node once what is reserved for it, and for those who come after it,
-// is not counted; and on what it was judged.
+// Suits reports whether a pod fits the place's node once room reserved for it, and for later pods, is not
+// counted; and on what it was judged.
 func (p *Place) Suits(pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot) (on cluster.Basis, suits bool) {
 	return p.judge(pod, profile, snap, func(other *cluster.Pod) bool { return other.Placeholder && p.own.Has(other.UID) })
 }

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// What a plan keeps for a later step has room once a pod of a step between has left.
+// Room that a plan keeps for a later step is free once a pod of a step between has left.
 func TestWhatIsKeptForLaterStepsIsInNobodysWay(t *testing.T) {
 	w := newWorld(t)
 	w.node("n2", "4")

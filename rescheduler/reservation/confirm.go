@@ -54,7 +54,7 @@ func (k *Keeper) Confirm(ctx context.Context, to Writer, scheduler Scheduler) {
 	}
 }
 
-// answer is what is to be said of the room of a plan now, nil for nothing.
+// answer returns the condition about the room of a plan to write now, nil for nothing.
 func (k *Keeper) answer(scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) *metav1.Condition {
 	reserving, gaveUp := k.standing(plan)
 	if reason, _ := plan.GivenUp(); reason != "" || !reserving {

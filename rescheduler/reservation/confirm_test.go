@@ -100,7 +100,7 @@ func (w *world) set(object metav1.Object) {
 	}
 }
 
-// assume has a pod count on a node of which the watch says nothing.
+// assume has a pod count on a node before the watch shows it.
 func (w *world) assume(name, node string) {
 	w.Helper()
 	pod := cluster.NewPod(w.pod(name, "1"))
@@ -134,7 +134,7 @@ func (w *world) confirm(scheduler Scheduler, plan *v1alpha1.ReschedulingPlan) {
 	}
 }
 
-// said is what stands in the plan of its room, "" for nothing.
+// said returns the plan's condition about its room, "" for nothing.
 func (w *world) said() string {
 	condition := meta.FindStatusCondition(w.plan.Status.Conditions, v1alpha1.ConditionReserved)
 	if condition == nil {
@@ -197,8 +197,8 @@ func TestMusterAnswersForRoomThatIsThere(t *testing.T) {
 		"not once the pod is gone": {
 			func(w *world) { _ = w.cluster.Delete(w.pod("small", "2")) }, "False: default/small is not on n1 any more",
 		},
-		"with room besides for whoever is on its way": {func(w *world) { w.node("n2", "4"); w.assume("late", "n2") }, kept},
-		"when whom it is for has a place already":     {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
+		"with room besides for the pod on its way": {func(w *world) { w.node("n2", "4"); w.assume("late", "n2") }, kept},
+		"when whom it is for has a place already":  {func(w *world) { w.node("n3", "4"); w.assume("big", "n3") }, kept},
 		"that of a plan that has begun, as it has taken its room": {func(w *world) {
 			w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
 			_ = w.cluster.Delete(w.pod("small", "2"))
@@ -256,7 +256,7 @@ func TestThatRoomIsKeptIsSaidAsSoonAsItIs(t *testing.T) {
 	})
 }
 
-// What fits a pod is not known before its claims are made.
+// Whether a pod fits is not known before its claims are made.
 func TestRoomIsNotGivenUpForAPodThatLacksItsClaims(t *testing.T) {
 	w := newWorld(t)
 	w.plan.Status.Phase, w.plan.Status.Steps = v1alpha1.Executing, []v1alpha1.StepStatus{{Phase: v1alpha1.StepEvicted}}
@@ -277,7 +277,7 @@ func TestRoomIsNotGivenUpForAPodThatLacksItsClaims(t *testing.T) {
 	}
 }
 
-// What is given up stays so, whoever is asked: the plan says it.
+// Room that is given up stays given up for every caller: the plan says so.
 func TestAPlanIsToldThatItsRoomIsGivenUp(t *testing.T) {
 	w := newWorld(t)
 	reserved := metav1.Condition{Type: v1alpha1.ConditionReserved, Status: metav1.ConditionTrue, Reason: "Said"}
@@ -307,6 +307,6 @@ func TestAPlanIsToldThatItsRoomIsGivenUp(t *testing.T) {
 	another.keeper.Set(w.plan)
 	another.confirm(told(""), w.plan)
 	if kept := another.keeper.Report(); len(kept) > 0 || another.written > 0 {
-		t.Errorf("a process that begins anew keeps %v, and wrote %d times", kept, another.written)
+		t.Errorf("a restarted process keeps %v, and wrote %d times", kept, another.written)
 	}
 }

@@ -15,17 +15,17 @@ const mostLooks = 8
 // setback is why the room of a plan was given up: the reason and the message of a condition.
 type setback struct{ reason, message string }
 
-// keeps says that the room of a plan is to be kept here.
+// keeps reports whether the room of a plan is to be kept here.
 func (k *Keeper) keeps(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	_, gaveUp := k.setbacks[plan.UID]
 	reason, _ := plan.GivenUp()
 	return k.since.reserves(plan, now) && !gaveUp && reason == ""
 }
 
-// settle gives up the plans that keep room for a pod which came in the place of one of another kind, and which
-// the room does not do for. The scheduler may put it anywhere then: the rest of such a plan is not carried
-// out, and so what it keeps for others, on the node that was left too, is of no use. What a
-// stranger is said to be does not count.
+// settle gives up the plans that keep room for a pod which came in the place of one of another kind, and does
+// not fit the room. The scheduler may put it anywhere then: the rest of such a plan is not carried out, and so
+// the room that it keeps for others, including the node that was left, is useless. A stranger's description of
+// itself does not count.
 func (k *Keeper) settle(pod *cluster.Pod, profile *predicates.Profile) {
 	if pod.ClaimProblem == cluster.ClaimMissing {
 		return // what fits is not known before its claims are made
@@ -81,7 +81,7 @@ func (k *Keeper) giveUp(on string, judged *cluster.Node, why setback, which func
 	return gaveUp
 }
 
-// standing says whether the room of a plan is to be kept, and why it was given up here, nil when it was not.
+// standing reports whether the room of a plan is to be kept, and why it was given up here, nil when it was not.
 func (k *Keeper) standing(plan *v1alpha1.ReschedulingPlan) (reserving bool, gaveUp *setback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -26,7 +26,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Clock   clock.WithTicker
 	Cluster *cluster.Cluster
-	// Profiles are those in force.
+	// Profiles are the profiles in force.
 	Profiles *predicates.Profiles
 	// Changed is told when a plan has come, changed or gone.
 	Changed func()
@@ -41,7 +41,7 @@ type Keeper struct {
 	profiles *predicates.Profiles
 	news     chan struct{} // that a plan has come, changed or gone, for Confirm
 
-	// inForce says that there is a reservation or a ban: else nobody needs to ask.
+	// inForce tells that a reservation or a ban exists: else nobody needs to ask.
 	inForce atomic.Bool
 
 	mu           lock.Mutex
@@ -70,13 +70,13 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Handler is what the watch on ReschedulingPlans is to tell.
+// Handler takes in the events of the watch on ReschedulingPlans.
 func (k *Keeper) Handler() cluster.CustomHandler {
 	return cluster.CustomHandler{
 		Set: func(object metav1.Object) {
 			plan, err := v1alpha1.Decode(object.(*unstructured.Unstructured))
 			if err != nil {
-				// What it said before is void as well: it must not be half honoured.
+				// The plan's former content is void as well: it must not be half honoured.
 				k.log.Warn("cannot read a ReschedulingPlan", slog.Any("err", err))
 				k.Delete(object.GetName())
 				return
@@ -225,7 +225,7 @@ func (k *Keeper) refresh() {
 	}
 }
 
-// Pass returns once the lock was free, and does nothing else: for who watches over it.
+// Pass returns once the lock was free, and does nothing else. A canary calls it.
 func (k *Keeper) Pass() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -67,7 +67,7 @@ func (r *Rehearsal) Refusal(plan *v1alpha1.ReschedulingPlan, at int, replacement
 	return r.put(world, replacement, step.To)
 }
 
-// without is the cluster as it is, but for what a plan keeps.
+// without returns the cluster as it is, without the room that a plan keeps.
 func (r *Rehearsal) without(plan *v1alpha1.ReschedulingPlan) *scenario.Scenario {
 	world := scenario.New(r.Cluster.Snapshot())
 	for node := range world.Snapshot().Nodes() {
@@ -80,7 +80,7 @@ func (r *Rehearsal) without(plan *v1alpha1.ReschedulingPlan) *scenario.Scenario 
 	return world
 }
 
-// Bound is the pod of that UID on a node, as the watch shows it; nil when it is not there, and when
+// Bound returns the pod of that UID on a node, as the watch shows it; nil when it is not there, and when
 // there is no node.
 func Bound(node *cluster.Node, uid types.UID) *cluster.Pod {
 	if node == nil {
@@ -94,7 +94,7 @@ func Bound(node *cluster.Node, uid types.UID) *cluster.Pod {
 	return nil
 }
 
-// unbound is the replacement of a step, under a UID of its own.
+// unbound returns the replacement of a step, under a UID of its own.
 func unbound(step *v1alpha1.Step, at int) *corev1.Pod {
 	pod := step.Object()
 	pod.UID = step.Pod.UID + "/replacement"

@@ -9,7 +9,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// isFor says that a pod is one that the reservation is for, or another one of its kind.
+// isFor reports whether a pod is one that the reservation is for, or another one of its kind.
 func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
 	if r.beneficiary != "" {
 		return r.beneficiary == pod.UID
@@ -17,7 +17,7 @@ func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool 
 	return r.isCalled(pod) && isOfKind(pod, r.controller, r.pod, profile)
 }
 
-// isReplacedBy says that a pod has come in the place of the one that leaves, of whichever kind it is: it has the same
+// isReplacedBy reports whether a pod of any kind has come in the place of the one that leaves: it has the same
 // controller, and was not there before.
 func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
 	return r.open && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
@@ -26,13 +26,14 @@ func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
 
 func (r *reservation) isCalled(pod *cluster.Pod) bool { return r.called == "" || r.called == pod.Name }
 
-// isOfKind says that a pod has that controller, and that no plugin of the profile can tell it from an example.
+// isOfKind reports whether a pod has that controller, and that no plugin of the profile can tell it from an example.
 func isOfKind(pod *cluster.Pod, controller types.UID, example *cluster.Pod, profile *predicates.Profile) bool {
 	return isControlledBy(pod, controller) && pod.Namespace == example.Namespace &&
 		profile.AloneAs(claimless(unplaced(pod))) == profile.AloneAs(claimless(example))
 }
 
-// claimless is a pod as if it had no claims: what was made for one pod, and is allocated or not, is none of its kind.
+// claimless returns a pod as if it had no claims: a claim that was made for one pod, and is allocated or not,
+// does not tell its kind.
 func claimless(pod *cluster.Pod) *cluster.Pod {
 	if len(pod.Claims) == 0 && pod.ClaimProblem == "" {
 		return pod
@@ -48,7 +49,7 @@ func isControlledBy(pod *cluster.Pod, controller types.UID) bool {
 	return owner != nil && owner.UID == controller
 }
 
-// unplaced is a pod as it was before it had a node.
+// unplaced returns a pod as it was before it had a node.
 func unplaced(pod *cluster.Pod) *cluster.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
@@ -60,21 +61,21 @@ func unplaced(pod *cluster.Pod) *cluster.Pod {
 	return &before
 }
 
-// leavesAs says that a pod is of the kind of the one that a step moves.
+// leavesAs reports whether a pod is of the kind of the one that a step moves.
 func leavesAs(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
 	return pod.UID != step.Pod.UID && isControlledBy(pod, step.Controller.UID) &&
 		isOfKind(pod, step.Controller.UID, cluster.NewPod(step.Object()), profile)
 }
 
-// MayReplace says that a pod may be what came, or comes, in the place of the one that a step moves, of whichever kind it is:
-// it is another one of the same controller, and has the name that this gives it.
+// MayReplace reports whether a pod of any kind may be the one that came, or comes, in the place of the pod that a
+// step moves: it is another pod of the same controller, and has the name that the controller gives the replacement.
 func MayReplace(pod *cluster.Pod, step *v1alpha1.Step) bool {
 	name := step.KeepsName()
 	return !pod.Placeholder && pod.UID != step.Pod.UID && pod.Namespace == step.Pod.Namespace && (name == "" || name == pod.Name) &&
 		isControlledBy(pod, step.Controller.UID)
 }
 
-// IsReplacement says that a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
+// IsReplacement reports whether a pod may replace the one that a step moves, and that no plugin of the profile can tell it apart.
 func IsReplacement(pod *cluster.Pod, step *v1alpha1.Step, profile *predicates.Profile) bool {
 	return MayReplace(pod, step) && leavesAs(pod, step, profile)
 }

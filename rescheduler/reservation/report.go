@@ -13,7 +13,7 @@ type About struct {
 	Open                   bool
 }
 
-// Report is all reservations, by plan and node.
+// Report returns all reservations, by plan and node.
 func (k *Keeper) Report() []About {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -24,13 +24,13 @@ type reservation struct {
 	beneficiary types.UID // the pod that it is for
 
 	leaves types.UID // the pod that makes room for itself elsewhere, of a replacement
-	called string    // the name of the one pod that it is for, "" when the controller names its pods anew
+	called string    // the name of the one pod that it is for, "" when the controller gives new names
 	// siblings were there before the eviction, as the plan says, and earlier were on the node when it was seen here
 	// that the pod may come: none of them has come in its place.
 	siblings, earlier sets.Set[types.UID]
 	// open says that the pod may come: what it replaces is being evicted.
 	open bool
-	// taker is who has come, "" for nobody.
+	// taker is the pod that has come, "" for none.
 	taker types.UID
 }
 
@@ -57,8 +57,7 @@ func (k *Keeper) want(plan *v1alpha1.ReschedulingPlan, wanted map[types.UID]*res
 	}
 }
 
-// add makes the placeholder, or finds it among those that are known. What is read of a step makes a pod that is equal
-// to the one before.
+// add makes the placeholder, or finds it among the known ones. Reading the same step again makes an equal pod.
 func add(r *reservation, uid string, object *corev1.Pod, known, wanted map[types.UID]*reservation) {
 	if before := known[types.UID(uid)]; before != nil {
 		r.pod = before.pod
@@ -95,10 +94,10 @@ func (k *Keeper) Reserved(pods []*cluster.Pod) (placeholders sets.Set[types.UID]
 	return placeholders
 }
 
-// IsOf says that a pod is a placeholder of a plan.
+// IsOf reports whether a pod is a placeholder of a plan.
 func IsOf(pod *cluster.Pod, plan *v1alpha1.ReschedulingPlan) bool {
 	return pod.Placeholder && strings.HasPrefix(string(pod.UID), prefix(plan))
 }
 
-// prefix is how the UIDs of the placeholders of a plan begin.
+// prefix returns how the UIDs of the placeholders of a plan begin.
 func prefix(plan *v1alpha1.ReschedulingPlan) string { return "reservation/" + string(plan.UID) + "/" }

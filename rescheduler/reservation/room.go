@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Room is room that a plan keeps on a node for one pod, for whoever tells the scheduler of it.
+// Room is room that a plan keeps on a node for one pod, as told to the scheduler.
 type Room struct {
 	Plan *v1alpha1.ReschedulingPlan
 	// Name is that of no other room of the plan.
@@ -28,7 +28,7 @@ type Room struct {
 	Taker types.UID
 }
 
-// Rooms are all that plans keep, in the order of the plans and of their steps. Beneficiaries come last.
+// Rooms returns all that plans keep, in the order of the plans and of their steps. Beneficiaries come last.
 func (k *Keeper) Rooms() []Room {
 	if !k.inForce.Load() {
 		return nil

@@ -28,7 +28,7 @@ func (s since) see(plans map[string]*v1alpha1.ReschedulingPlan, now time.Time) {
 	maps.DeleteFunc(s, func(plan types.UID, _ time.Time) bool { return !running.Has(plan) })
 }
 
-// reserves says that the room of a plan is to be kept: while it runs, for as long as it may take. That counts from when
+// reserves reports whether the room of a plan is to be kept: while it runs, for as long as it may take. That counts from when
 // this process saw that it runs, as its times are by another clock; so it is never shorter than for the rescheduler.
 func (s since) reserves(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	lasts := plan.Lasts()

@@ -16,13 +16,13 @@ import (
 // systemCriticalPriority is that of system-cluster-critical, the lowest that no user may have.
 const systemCriticalPriority = 2_000_000_000
 
-// IsPinnedToNode says that a pod is one that a DaemonSet has for one node, and for no other.
+// IsPinnedToNode reports whether a pod is one that a DaemonSet has for one node, and for no other.
 func IsPinnedToNode(pod *cluster.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
 	return owner != nil && owner.Kind == "DaemonSet" && predicates.NamesItsNode(pod.Pod)
 }
 
-// passes says that no plan keeps a pod out: what a node or the cluster needs to work comes before what would be better.
+// passes reports whether no plan keeps a pod out: what a node or the cluster needs to work comes before what would be better.
 func passes(pod *cluster.Pod) bool {
 	return IsPinnedToNode(pod) || corev1helpers.PodPriority(pod.Pod) >= systemCriticalPriority
 }
@@ -76,7 +76,7 @@ func inTheWay(
 	return nil
 }
 
-// nodes are those on which plans keep room, by name.
+// nodes returns the nodes that plans keep room on, by name.
 func (k *Keeper) nodes() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// goOn has a reservation go on from what was known of it. When the pod may come now, those of its controller that
-// are on the node already are not it. Which pod was there first is told by what was seen, and by no clock: the pod was
-// created by that of an API server, and evicted by that of another machine.
+// goOn has a reservation go on from what was known of it. When the pod may come now, pods of its controller
+// that are on the node already are not it. Which pod was there first follows from the order of events here, and
+// from no clock: an API server's clock dates the pod's creation, another machine's the eviction.
 func (k *Keeper) goOn(r, known *reservation) {
 	r.taker, r.earlier = known.taker, known.earlier
 	if node := k.cluster.Snapshot().NodeByName(r.node); node != nil && r.open && !known.open {
@@ -22,7 +22,7 @@ func (k *Keeper) goOn(r, known *reservation) {
 	}
 }
 
-// presentTaker is who has come to the place and is still there.
+// presentTaker returns the pod that has come to the place and is still there.
 func (k *Keeper) presentTaker(r *reservation) types.UID {
 	taker := r.taker
 	if r.beneficiary != "" {
@@ -60,8 +60,8 @@ func (k *Keeper) adopt(r *reservation, others map[types.UID]*reservation) {
 	}
 }
 
-// Spared are the pods that have taken room of a plan which still waits for them to be ready: nobody may evict them, of
-// whichever priority. There are none for pods that no plan keeps out.
+// Spared returns the pods that have taken room of a plan which still waits for them to be ready: nobody may
+// evict them, at any priority. There are none for pods that no plan keeps out.
 func (k *Keeper) Spared(preemptors ...*cluster.Pod) sets.Set[types.UID] {
 	if !k.inForce.Load() || !slices.ContainsFunc(preemptors, func(pod *cluster.Pod) bool { return !passes(pod) }) {
 		return nil

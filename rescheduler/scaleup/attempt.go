@@ -40,7 +40,7 @@ func attemptOf(request *unstructured.Unstructured) attempt {
 	return attempt{subject: request.GetNamespace() + "/" + name, number: number, request: request}
 }
 
-// nameOfAttempt is the name of a request. Two processes that both ask anew ask for the same.
+// nameOfAttempt returns the name of a request. Two processes that both ask again make the same request.
 func nameOfAttempt(first string, number int) string {
 	if number == 1 {
 		return first
@@ -48,7 +48,7 @@ func nameOfAttempt(first string, number int) string {
 	return fmt.Sprintf("%s-%d", first, number)
 }
 
-// anew says that it is time to ask anew, as a request was of no use, or asks otherwise than is configured.
+// anew says that it is time to ask again, as a request was of no use, or differs from the configuration.
 func (r *Requests) anew(a attempt) bool {
 	if class, _, _ := unstructured.NestedString(a.request.Object, "spec", "provisioningClassName"); class != r.ClassName {
 		return true
@@ -63,7 +63,7 @@ func (r *Requests) anew(a attempt) bool {
 	return ended && r.Clock.Since(since) >= restAfter(a.number)
 }
 
-// restAfter is how long nobody is asked after a request that was of no use.
+// restAfter returns how long nobody is asked after a request that was of no use.
 func restAfter(number int) time.Duration {
 	rest := firstRest
 	for ; number > 1 && rest < longestRest; number-- {
@@ -72,7 +72,7 @@ func restAfter(number int) time.Duration {
 	return min(rest, longestRest)
 }
 
-// endOf says that nothing comes of a request any more, and since when: no nodes could be had, or they are not
+// endOf reports whether nothing comes of a request any more, and since when: no nodes could be had, or they are not
 // kept for its pods any longer.
 func endOf(request *unstructured.Unstructured) (since time.Time, ended bool) {
 	conditions, _, _ := unstructured.NestedSlice(request.Object, "status", "conditions")

@@ -27,7 +27,7 @@ func (c *RESTClient) RemoveCondition(ctx context.Context, pod *corev1.Pod, of co
 	return c.patch(ctx, pod, map[string]any{"$patch": "delete", "type": of})
 }
 
-// patch merges a condition into those of a pod, whatever its version: others write theirs.
+// patch merges a condition into the conditions of a pod, whatever its version: others write theirs.
 func (c *RESTClient) patch(ctx context.Context, pod *corev1.Pod, condition any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},

@@ -23,7 +23,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// ProvisioningRequests is the resource by which cluster autoscalers are asked for nodes.
+// ProvisioningRequests returns the resource by which cluster autoscalers are asked for nodes.
 func ProvisioningRequests() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1", Resource: "provisioningrequests"}
 }
@@ -34,7 +34,7 @@ const LabelRequest = "rescheduling.muster.dev/scale-up"
 // maxPodSets is how many a ProvisioningRequest may have.
 const maxPodSets = 32
 
-// RequestOptions are what Requests ask for, and how. All are required but Parameters.
+// RequestOptions say what Requests ask for, and how. All are required but Parameters.
 type RequestOptions struct {
 	Logger  *slog.Logger
 	Clock   clock.PassiveClock
@@ -45,11 +45,11 @@ type RequestOptions struct {
 	Parameters map[string]string
 }
 
-// Requests asks a cluster autoscaler for nodes: by one ProvisioningRequest for each pod or gang
-// that needs some, and a PodTemplate for each kind of pods in it. They belong to the pod or the
-// PodGroup, so they go with it, and are deleted when none of the pods waits any more. To ask for
-// the same again does nothing, since their names come from the UID of what they are for, and from
-// how often it was asked for: what has failed is asked for anew, more and more rarely.
+// Requests asks a cluster autoscaler for nodes: by one ProvisioningRequest for each pod or gang that needs
+// some, and a PodTemplate for each kind of pods in it. They belong to the pod or the PodGroup, so they go with
+// it, and are deleted when none of the pods waits any more. To ask for the same again does nothing, since their
+// names come from the UID of the pod or PodGroup, and from how often it was asked for. A failed request is
+// repeated, more and more rarely.
 //
 // It belongs to one goroutine.
 type Requests struct {
@@ -61,8 +61,8 @@ type Requests struct {
 // NewRequests asks by requests of a provisioning class.
 func NewRequests(o RequestOptions) *Requests { return &Requests{RequestOptions: o} }
 
-// reconcile makes the requests for groups that need nodes, and deletes those of which no pod
-// waits and those that were asked anew.
+// reconcile makes the requests for groups that need nodes. It deletes requests that no pod waits for, and
+// requests that were repeated.
 func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []planner.Refusal) {
 	list, err := r.Objects.Resource(ProvisioningRequests()).List(ctx, metav1.ListOptions{LabelSelector: LabelRequest})
 	if !r.known(err) {
@@ -104,7 +104,7 @@ func (r *Requests) reconcile(ctx context.Context, c *cluster.Cluster, needs []pl
 	}
 }
 
-// known says that the cluster has ProvisioningRequests, by the error of listing them. That it has
+// known reports whether the cluster has ProvisioningRequests, by the error of listing them. That it has
 // none is said once.
 func (r *Requests) known(err error) bool {
 	switch {
@@ -125,13 +125,13 @@ func (r *Requests) known(err error) bool {
 	return true
 }
 
-// subject is what a request is for.
+// subject is the subject of a request.
 type subject struct {
 	name   string // of the request
 	owners []metav1.OwnerReference
 }
 
-// subjectOf is the pod, or its gang. A gang without an object has no UID: its name stands for it,
+// subjectOf returns the pod, or its gang. A gang without an object has no UID: its name stands for it,
 // and its pods own what is made for it.
 func subjectOf(snap *cluster.Snapshot, pod *cluster.Pod) subject {
 	key, member := membership.Of(pod.Pod)

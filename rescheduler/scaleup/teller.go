@@ -28,7 +28,7 @@ const (
 	ReasonNoOtherPlace     = "NoOtherPlace"     // what would have to move has no other place
 )
 
-// eventReason is what the event of a pod is called.
+// eventReason is the reason of a pod's event.
 const eventReason = "RearrangingDoesNotHelp"
 
 // maxWrites bounds the conditions that are written in one go, which plans have to wait for.
@@ -55,7 +55,7 @@ type Options struct {
 	Requests *Requests
 }
 
-// Teller tells of which pods only more nodes would help. It belongs to one goroutine.
+// Teller tells which pods only more nodes would help. It belongs to one goroutine.
 type Teller struct {
 	Options
 
@@ -73,8 +73,7 @@ func New(o Options) *Teller {
 	return t
 }
 
-// Tell makes the pods say what a verdict says. What cannot be written now is written the next
-// time.
+// Tell writes a verdict to the pods. A failed write is repeated the next time.
 func (t *Teller) Tell(ctx context.Context, v Verdict) {
 	t.count(v)
 	if t.Client == nil {
@@ -130,7 +129,7 @@ func (t *Teller) count(v Verdict) {
 	}
 }
 
-// concerned are the pods that wait, and those on nodes of which it was told that they did.
+// concerned returns the pods that wait, and the pods on nodes that were reported as waiting.
 func (t *Teller) concerned() []*cluster.Pod {
 	pods := planner.Waiting(t.Cluster)
 	for node := range t.Cluster.Snapshot().Nodes() {
@@ -143,7 +142,7 @@ func (t *Teller) concerned() []*cluster.Pod {
 	return pods
 }
 
-// said is the reason that a pod gives, or will when the watch has caught up; "" for none.
+// said returns the reason that a pod gives, or will when the watch has caught up; "" for none.
 func (t *Teller) said(pod *cluster.Pod) string {
 	told, outstanding := t.told[pod.UID]
 	if !outstanding {
@@ -155,7 +154,7 @@ func (t *Teller) said(pod *cluster.Pod) string {
 	return told
 }
 
-// shown is the reason of the condition of a pod, "" when it has none.
+// shown returns the reason of the condition of a pod, "" when it has none.
 func shown(pod *cluster.Pod) string {
 	for i := range pod.Status.Conditions {
 		if c := &pod.Status.Conditions[i]; c.Type == ConditionRearrangingHelps {

@@ -7,12 +7,11 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// Verdict is what was found out about the pods that wait. Of those that it does not name, it says
-// that there is room, or would be.
+// Verdict is the finding about the waiting pods. Any pod that it does not name has room, or would have.
 type Verdict struct {
-	// Needs are the groups of which moving pods was shown not to help.
+	// Needs are the groups that moving pods was shown not to help.
 	Needs []planner.Refusal
-	// Unknown are the groups of which nothing was shown.
+	// Unknown are the groups about which nothing was shown.
 	Unknown []planner.Refusal
 }
 
@@ -30,7 +29,7 @@ func VerdictOf(plan *planner.Plan) Verdict {
 	return v
 }
 
-// reasonOf is the reason of the condition, "" when a refusal shows nothing.
+// reasonOf returns the reason of the condition, "" when a refusal shows nothing.
 func reasonOf(refusal *planner.Refusal) string {
 	switch refusal.Reason {
 	case planner.ReasonNoNode:

@@ -22,8 +22,8 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// FuzzSeparate posts requests. What is written is the annotation of a pod of which the request speaks,
-// once, and nothing when it is refused.
+// FuzzSeparate posts requests. Only the annotation of the request's pod is written, once, and nothing when the
+// request is refused.
 func FuzzSeparate(f *testing.F) {
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
 	for _, object := range []runtime.Object{

@@ -34,19 +34,19 @@ type Request struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Accepted is what a request is answered with, and 202.
+// Accepted is the answer to a request, with 202.
 type Accepted struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"` // which the pod is on
 	From string `json:"from"`
 }
 
-// Refused is what is wrong with a request.
+// Refused says what is wrong with a request.
 type Refused struct {
 	Errors []FieldError `json:"errors"`
 }
 
-// FieldError is what is wrong with a field, or with all of the request if that is "".
+// FieldError says what is wrong with a field, or with all of the request if that is "".
 type FieldError struct {
 	Field string `json:"field,omitempty"`
 	Error string `json:"error"`
@@ -162,7 +162,7 @@ func (r *Request) check(snap *cluster.Snapshot) (*cluster.Pod, Accepted, field.E
 	return pod, Accepted{r.Pod, node.Name, r.From}, nil
 }
 
-// find is the pod of a name and its node, nil when it is on none.
+// find returns the pod of a name and its node, nil when it is on none.
 func find(snap *cluster.Snapshot, name types.NamespacedName) (*cluster.Pod, *cluster.Node) {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -174,7 +174,7 @@ func find(snap *cluster.Snapshot, name types.NamespacedName) (*cluster.Pod, *clu
 	return nil, nil
 }
 
-// annotations are the patch that writes a request down, on that very pod.
+// annotations returns the patch that writes a request down, on that very pod.
 func annotations(pod *cluster.Pod, from, why string) ([]byte, error) {
 	values := map[string]any{v1alpha1.AnnotationSeparateFrom: from, v1alpha1.AnnotationSeparateWhy: nil}
 	if why != "" {

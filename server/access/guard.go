@@ -13,10 +13,10 @@ import (
 
 // Guard says which requests are answered at one address. Every rule is off by default.
 type Guard struct {
-	// Field is what asked for the address, as in serving.listen. Metrics have it.
+	// Field is the configuration field of the address, as in serving.listen. Metrics have it.
 	Field string
-	// ClientNames are the names of which the certificate of a client must have one, and NamesField
-	// is what lists them. Without any, every client is let in that TLS lets in.
+	// ClientNames are the names that a client certificate must have one of; NamesField is the field that lists
+	// them. If it is empty, every client that TLS lets in is let in.
 	ClientNames []string
 	NamesField  string
 	// Pages says what the pages of web sites may ask.
@@ -25,7 +25,7 @@ type Guard struct {
 	Hosts *Hosts
 	// AnyHost are paths that may be asked for by any name.
 	AnyHost []string
-	// ContentTypes are those that a body may have. Without any, all are let in.
+	// ContentTypes are the types that a body may have. Without any, all are let in.
 	ContentTypes []string
 	// Metrics count what is refused. Required.
 	Metrics *Metrics
@@ -35,9 +35,9 @@ type Guard struct {
 type Pages int
 
 const (
-	// AllPages may ask, and the browser keeps the answers from those of other sites.
+	// AllPages may ask, and the browser keeps the answers from pages of other sites.
 	AllPages Pages = iota
-	// OwnPages are those of the server itself.
+	// OwnPages are the pages of the server itself.
 	OwnPages
 	// NoPages is for a server that no browser calls.
 	NoPages
@@ -149,7 +149,7 @@ func (g *Guard) contentType(r *http.Request) error {
 	return fmt.Errorf("header Content-Type: %q, want %s", came, strings.Join(g.ContentTypes, " or "))
 }
 
-// hostname is the host of host:port, or of a host alone.
+// hostname returns the host of host:port, or of a host alone.
 func hostname(hostport string) string {
 	host := hostport
 	if split, _, err := net.SplitHostPort(hostport); err == nil {

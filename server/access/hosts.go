@@ -12,13 +12,13 @@ import (
 // mean another machine, as one can have a name. So only a listener on loopback, where all callers
 // are on this machine or come through a forwarded port, refuses the addresses of others.
 type Hosts struct {
-	field    string   // that lists the names besides those that follow
+	field    string   // that lists the names besides the following ones
 	listed   []string // in lower case
 	loopback bool     // only this machine is listened to
 }
 
-// NewHosts returns the names of a listener: localhost and the loopback addresses, the host of the address
-// as it was configured, and those that a field lists.
+// NewHosts returns the names of a listener: localhost and the loopback addresses, the host of the address as it
+// was configured, and the names that a field lists.
 func NewHosts(configured string, listener net.Listener, field string, listed []string) *Hosts {
 	h := &Hosts{field: field, loopback: IsLoopback(listener.Addr())}
 	for _, name := range append(slices.Clone(listed), configured) {
@@ -29,7 +29,7 @@ func NewHosts(configured string, listener net.Listener, field string, listed []s
 	return h
 }
 
-// IsLoopback says that only this machine reaches an address.
+// IsLoopback reports whether only this machine reaches an address.
 func IsLoopback(address net.Addr) bool {
 	parsed, err := netip.ParseAddrPort(address.String())
 	return err == nil && parsed.Addr().Unmap().IsLoopback()
@@ -46,7 +46,7 @@ func (h *Hosts) check(host string) error {
 	return fmt.Errorf("%q is no name of this server: call it by its address, or add the name to %s", host, h.field)
 }
 
-// names says whether a name, in lower case and without a port, is among them.
+// names reports whether a name, in lower case and without a port, is among them.
 func (h *Hosts) names(name string) bool {
 	if h == nil {
 		return false

@@ -62,7 +62,7 @@ type connection struct {
 // while after it was given, and a request for a while after the connection was made.
 const leastIdle = time.Second
 
-// fewestWaiting is how many connections may wait, however few slots there are. There may be as many as slots.
+// fewestWaiting is how many connections may wait if there are fewer slots. With more slots, their number may wait.
 const fewestWaiting = 64
 
 // newSlots must be closed.
@@ -144,7 +144,7 @@ func (s *slots) turnAway(newcomer *caller) {
 	}
 }
 
-// addressOf is where a connection comes from: of IPv6 the network, as one host has many addresses there.
+// addressOf returns where a connection comes from: of IPv6 the network, as one host has many addresses there.
 func addressOf(c net.Conn) netip.Addr {
 	at, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *slots) wait() {
 	s.changed.Wait()
 }
 
-// next gives the first connection a slot for which there is one, trusted callers first; nil when there is none.
+// next gives a slot to the first connection that can have one, trusted callers first; nil when none can.
 func (s *slots) next() *connection {
 	for _, trusted := range []bool{true, false} {
 		replaceable := sync.OnceValue(func() *connection { return s.replaceable(trusted) })
@@ -238,7 +238,7 @@ func (s *slots) admit(at int) {
 	c.rest()
 }
 
-// replaceable is the connection whose slot one that waits may take, of a caller that is trusted or not; nil for none.
+// replaceable returns the connection whose slot one that waits may take, of a caller that is trusted or not; nil for none.
 func (s *slots) replaceable(trusted bool) *connection {
 	for _, also := range []bool{false, true} {
 		var found *connection
@@ -258,7 +258,7 @@ func (s *slots) replaceable(trusted bool) *connection {
 	return nil
 }
 
-// idlest is the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
+// idlest returns the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
 // connections of trusted callers count as well.
 func (of *caller) idlest(trusted bool) *connection {
 	for at := of.idle.Front(); at != nil; at = at.Next() {

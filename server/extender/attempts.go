@@ -15,7 +15,7 @@ const (
 	attemptScheduled     = "scheduled"     // bound
 	attemptUnschedulable = "unschedulable" // filter found no node
 	attemptError         = "error"
-	attemptAbandoned     = "abandoned" // filter found a node, and kube-scheduler asked anew without binding
+	attemptAbandoned     = "abandoned" // filter found a node, and kube-scheduler asked again without binding
 	attemptKept          = "kept"      // bind held a member of a gang for as long as a call may be: it keeps its place for another attempt
 )
 
@@ -23,9 +23,9 @@ const (
 // end of bind. Of one that is forgotten only the end is counted.
 const maxAttempts = 20_000
 
-// attempts tells by profile what becomes of kube-scheduler's attempts to schedule pods, as
-// far as the calls of verbs show: one begins with filter and ends with it if no node fits,
-// else with bind. It is safe for concurrent use.
+// attempts counts by profile the outcomes of kube-scheduler's attempts to schedule pods, as far as the calls of
+// verbs show: one begins with filter and ends with it if no node fits, else with bind. It is safe for
+// concurrent use.
 type attempts struct {
 	open       *lru.Cache // of types.UID → attempt
 	tracer     tracer
@@ -36,7 +36,7 @@ type attempts struct {
 	binding    *prometheus.HistogramVec
 }
 
-// attempt is one for which filter has found nodes.
+// attempt is an attempt whose filter call found nodes.
 type attempt struct {
 	profile   string
 	started   time.Time
@@ -55,7 +55,7 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_schedule_attempts_total",
 			Help: "Attempts of kube-scheduler to schedule a pod, by profile and result: scheduled, unschedulable, error, abandoned when it " +
-				"asked anew without binding or the pod was gone, or kept when a member of a gang was held for as long as a call may be and " +
+				"asked again without binding or the pod was gone, or kept when a member of a gang was held for as long as a call may be and " +
 				"comes again. " +
 				"The profile is empty for pods whose scheduler name no profile has.",
 		}, []string{"profile", "result"}),
@@ -121,7 +121,7 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 	}
 }
 
-// resultOf is the result of an attempt that ends with a bind call of an outcome.
+// resultOf returns the result of an attempt that ends with a bind call of an outcome.
 func resultOf(outcome string) string {
 	switch outcome {
 	case outcomeOK:

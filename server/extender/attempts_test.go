@@ -76,7 +76,7 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 			}, map[string]float64{"default-scheduler kept": 1}, [4]int{1, 1, 0, 0},
 		},
 		{
-			"a pod for which bind comes after muster was started anew", func(b *bench) { b.bindAsIs(b.Pending(servertest.Pod("p", "1")), "a") },
+			"a pod whose bind call comes after a restart of muster", func(b *bench) { b.bindAsIs(b.Pending(servertest.Pod("p", "1")), "a") },
 			map[string]float64{"default-scheduler error": 1},
 			[4]int{1, 0, 0, 0},
 		},

@@ -41,7 +41,7 @@ type bench struct {
 }
 
 type benchOptions struct {
-	profiles  string // of the configuration, instead of those of servertest.Config
+	profiles  string // of the configuration, instead of the profiles of servertest.Config
 	selection config.NodeSelection
 	client    kubernetes.Interface
 	ready     func() error

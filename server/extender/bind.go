@@ -47,14 +47,14 @@ var (
 	errNotThere  = errors.New("no pod of this name and UID waits for a node")
 	errElsewhere = errors.New("the pod is on another node already")
 	errNoProfile = errors.New("no profile of muster has the pod's scheduler name")
-	errNotAsked  = errors.New("filter has not offered this node for the pod: it has to be asked first, and anew after a restart of muster")
+	errNotAsked  = errors.New("filter has not offered this node for the pod: it has to be asked first, and again after a restart of muster")
 	errNodeGone  = errors.New("the node is gone")
 	errRestless  = errors.New("the cluster changes faster than the pod can be judged")
 	errConflict  = errors.New("the API server says that the pod is bound already, or another one by now")
 )
 
-// told is what a caller is told of an error. The API server's words about a conflict have UIDs in them,
-// which are nobody's business who does not know them.
+// told returns the text of an error for a caller. The API server's words about a conflict have UIDs in them, which a
+// caller who does not know them must not learn.
 func told(err error) string {
 	if apierrors.IsConflict(err) {
 		return errConflict.Error()

@@ -45,7 +45,7 @@ func bindings(answer func(*corev1.Binding) error, objects ...runtime.Object) *fa
 
 func accept(*corev1.Binding) error { return nil }
 
-// unanswering is a client of which no answer to a binding arrives, nor to what is asked about its pod then.
+// unanswering is a client that gets no answer to a binding, nor to a question about its pod then.
 func unanswering(answer func(*corev1.Binding) error) *fake.Clientset {
 	client := bindings(answer)
 	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, io.ErrUnexpectedEOF })
@@ -54,7 +54,7 @@ func unanswering(answer func(*corev1.Binding) error) *fake.Clientset {
 
 func lose(*corev1.Binding) error { return io.ErrUnexpectedEOF }
 
-// alreadyAssigned is what the API server says of a pod that has a node.
+// alreadyAssigned is the API server's answer about a pod that has a node.
 func alreadyAssigned(binding *corev1.Binding) error {
 	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod is already assigned to a node"))
 }

@@ -84,7 +84,7 @@ func (b *pods) bindOnce(c *call) error {
 	return err
 }
 
-// boundAlready is the answer about a pod that does not wait: the scheduler may not have got the answer
+// boundAlready returns the answer about a pod that does not wait: the scheduler may not have got the answer
 // to a former call.
 func (b *pods) boundAlready(c *call) error {
 	pod, node := b.cluster.Placed(c.args.Pod.UID)
@@ -154,15 +154,15 @@ func refused(err error) bool {
 	return errors.As(err, &answer) && answer.Status().Code < http.StatusInternalServerError
 }
 
-// failed reports whether the API server has answered that it does not know what became of a request which is over. One that
-// it gave up waiting for (504) may go on.
+// failed reports whether the API server has answered that it does not know the outcome of a request which is
+// over. A request that it gave up waiting for (504) may go on.
 func failed(err error) bool {
 	var answer apierrors.APIStatus
 	return errors.As(err, &answer) && answer.Status().Code >= http.StatusInternalServerError &&
 		answer.Status().Code != http.StatusGatewayTimeout
 }
 
-// boundThere says whether the pod is on the node already, as it is when a call
+// boundThere reports whether the pod is on the node already, as it is when a call
 // was repeated after its answer was lost.
 func (b *pods) boundThere(ctx context.Context, pod *cluster.Pod, node string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fateTime)

@@ -72,7 +72,7 @@ type ranking struct {
 	best    []int   // of totals: the places of the highest
 }
 
-// begin makes the call that of a request. Of the one before only memory is left.
+// begin makes the call that of a request. The call before leaves only its memory.
 func (c *call) begin(ctx context.Context, share body.Share) {
 	c.ctx, c.share, c.received, c.outcome = ctx, share, 0, outcomeOK
 	c.body, c.args.Pod, c.subject, c.store = nil, wire.Pod{}, subject{known: true}, nil
@@ -96,13 +96,13 @@ func (c *call) hold(bytes int64) error {
 	return nil
 }
 
-// letGo gives the body back, of which nothing is needed any more: the call may be held for long.
+// letGo gives the body back, which nothing needs any more: the call may be held for long.
 func (c *call) letGo() {
 	c.body, c.buffer = nil, nil
 	c.share.GiveBack()
 }
 
-// profile is the name of the pod's profile, "" while it is not known.
+// profile returns the name of the pod's profile, "" while it is not known.
 func (c *call) profile() string {
 	if c.store == nil {
 		return ""
@@ -110,7 +110,7 @@ func (c *call) profile() string {
 	return c.store.Profile.Name
 }
 
-// class is the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""
+// class returns the hash of the equivalence class that the pod is of, as at /debug/equivalence; ""
 // when it has none, or is not known.
 func (c *call) class() string {
 	if c.subject.pod == nil || c.store == nil {
@@ -162,7 +162,7 @@ func badRequest(err error) error {
 	return &statusError{status: http.StatusBadRequest, outcome: outcomeBadRequest, err: err}
 }
 
-// refusedBody is the answer to a request whose body was not read, or may not be decoded.
+// refusedBody returns the answer to a request whose body was not read, or may not be decoded.
 func refusedBody(err error) error {
 	refusal, is := errors.AsType[*body.RefusalError](err)
 	if !is {

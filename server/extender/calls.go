@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/server/body"
 )
 
-// verb is what kube-scheduler may ask for.
+// verb is a verb that kube-scheduler may ask for.
 type verb struct {
 	name, about string
 	// serve answers the call. It writes c.reply, or returns an error: a
@@ -44,7 +44,7 @@ func (v *calls) handler(verb verb) http.HandlerFunc {
 	if verb.small {
 		reader = &v.bodies.Small
 	}
-	pool := &sync.Pool{New: func() any { return new(call) }} // of one verb: those of bind stay small
+	pool := &sync.Pool{New: func() any { return new(call) }} // of one verb: calls of bind stay small
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c, _ := pool.Get().(*call)
@@ -97,7 +97,7 @@ func (v *calls) run(verb verb, reader *body.Reader, c *call, w http.ResponseWrit
 	return verb.serve(c)
 }
 
-// open is why calls cannot be answered, nil when they can.
+// open says why calls cannot be answered, nil when they can.
 func (v *calls) open() error {
 	if err := v.ready(); err != nil {
 		return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}

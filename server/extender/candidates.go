@@ -28,13 +28,12 @@ type candidates struct {
 	last [streams]int32
 }
 
-// order is what was learned from requests about the order in which they name nodes.
+// order remembers from requests in which order they name nodes.
 //
-// kube-scheduler walks over its nodes in one order, which is not known here, with
-// several workers that each follow a part of it. So the names are a few streams,
-// interleaved, and the next one is mostly the successor of one of the last few. To
-// find that confirmed is a comparison of bytes in place, far cheaper than a look-up.
-// What was learned is only ever a guess: a wrong one costs time, never an answer.
+// kube-scheduler walks over its nodes in one order, which is not known here, with several workers that each
+// follow a part of it. So the names are a few streams, interleaved, and the next one is mostly the successor of
+// one of the last few. To find that confirmed is a comparison of bytes in place, far cheaper than a look-up.
+// The learned order is only ever a guess: a wrong one costs time, never an answer.
 type order struct {
 	after []successor // by index
 	turn  int
@@ -49,7 +48,7 @@ const (
 	spareNames = 1000
 )
 
-// successor is what was seen to follow a node, and how often it was lately.
+// successor is the node that was seen to follow a node, and how often it was lately.
 type successor struct {
 	index int32
 	sure  uint8
@@ -139,7 +138,7 @@ func (k *candidates) goOn(stream int, index int32) {
 	k.last[0] = index
 }
 
-// name is the name of a candidate, by what stands for it in indexes.
+// name returns the name of a candidate, by what stands for it in indexes.
 func (k *candidates) name(index int32) []byte {
 	if index < 0 {
 		return k.unknown[-1-index]
@@ -147,7 +146,7 @@ func (k *candidates) name(index int32) []byte {
 	return []byte(k.names.Name(index))
 }
 
-// quoted is the name of a candidate as a JSON string, in the memory of the writer if the
+// quoted returns the name of a candidate as a JSON string, in the memory of the writer if the
 // node is not known.
 func (k *candidates) quoted(index int32, unknown *jx.Writer) []byte {
 	if index >= 0 {

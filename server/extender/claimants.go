@@ -11,13 +11,13 @@ type claimant interface {
 	claim(c *call) (answered bool, err error)
 }
 
-// preempter may have decided whom a pod evicts before it evicts for itself.
+// preempter may have decided which pods a pod evicts before it evicts for itself.
 type preempter interface {
-	// preempt says who goes for the pod of a call, by node, unless that is left to the next preempter.
+	// preempt names the victims for the pod of a call, by node, unless that is left to the next preempter.
 	preempt(c *call) (victims victims, decided bool)
 }
 
-// planner has pods count on nodes of which kube-scheduler does not know yet.
+// planner has pods count on nodes before kube-scheduler knows of it.
 type planner interface {
 	// planned reports whether a pod counts on its node only since it was planned there.
 	planned(uid types.UID) bool
@@ -30,8 +30,8 @@ type planner interface {
 // victims are the pods that have to go, by node.
 type victims = map[string]*extenderv1.MetaVictims
 
-// inFlight claims the pods to whose binding the API server has not answered. Any other pod is taken up,
-// whoever claims it then.
+// inFlight claims the pods whose binding the API server has not answered. It takes up any other pod, for all
+// claimants.
 type inFlight struct {
 	picker    *picker
 	nominated *nominated
@@ -40,10 +40,9 @@ type inFlight struct {
 // reasonBinding refuses a pod while it may still be bound elsewhere.
 const reasonBinding = "the pod is being bound to another node"
 
-// claim answers with the node to which the pod may be bound any moment, by a call whose answer
-// the scheduler has not got: to bind it there once more shows what became of it. If
-// that node is not among the candidates, or the pod fits it no more, the pod has to wait until this
-// is known: it may not be bound yet.
+// claim answers with the node to which the pod may be bound any moment, by a call whose answer the scheduler
+// has not got: to bind it there once more shows the outcome. If that node is not among the candidates, or the
+// pod fits it no more, the pod has to wait until the outcome is known: it may not be bound yet.
 func (b *inFlight) claim(c *call) (answered bool, err error) {
 	node := b.picker.cluster.Binding(c.subject.pod.UID)
 	if node == "" {

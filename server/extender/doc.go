@@ -4,8 +4,8 @@
 // A call is answered on one snapshot. Its body is bounded and read, the verb judges, and the answer is
 // written at once. Nothing on that path waits for the API server but bind.
 //
-// A caller posts the name of a pod and a question. Whatever outlives the answer is decided by what the
-// watch shows of the pod of that UID. A pod that the watch does not show is a stranger: it is judged
+// A caller posts the name of a pod and a question. Everything that outlives the answer is decided by the state
+// in which the watch shows the pod of that UID. A pod that the watch does not show is a stranger: it is judged
 // alone, and nothing is kept of it.
 //
 // Several claim a pod before it is placed for itself, and are asked in this order: a binding that may

@@ -3,7 +3,7 @@ package extender
 import "muster.dev/muster/cluster"
 
 // expects reports whether for the call's profile it matters where kube-scheduler is about to put pods: muster
-// does not pick their nodes, and a plugin reads who is expected.
+// does not pick their nodes, and a plugin reads the expected pods.
 func (c *call) expects() bool {
 	return !c.picksNode() && c.store.Profile.DependsOn(cluster.AspectExpected)
 }
@@ -17,7 +17,7 @@ func (p *picker) expect(c *call, node *cluster.Node) {
 	}
 }
 
-// first is the place of the highest total; of several, that of one at random.
+// first returns the place of the highest total; of several, that of one at random.
 func (p *picker) first(totals []int64) int {
 	best, ties := 0, 1
 	for i := 1; i < len(totals); i++ {

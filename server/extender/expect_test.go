@@ -96,7 +96,7 @@ func TestAPodIsExpectedUntilItsBindCallOrTheNextQuestionAboutIt(t *testing.T) {
 	}
 	b.Filter(q, nodes...)
 	if got := b.expectations(); len(got) != 0 {
-		t.Errorf("expected after q is asked about anew: %v", got)
+		t.Errorf("expected after q is asked about again: %v", got)
 	}
 }
 

@@ -19,12 +19,12 @@ import (
 	"muster.dev/muster/server/canary"
 )
 
-// Options of an Extender. Those that do not say otherwise are required.
+// Options of an Extender. Options that do not say otherwise are required.
 type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
-	// Profiles are those in force.
+	// Profiles are the profiles in force.
 	Profiles *predicates.Profiles
 	// Client binds pods. It is nil where there is no API server: then no pod is bound.
 	Client kubernetes.Interface
@@ -47,8 +47,8 @@ type Options struct {
 	Pick func(n int) int
 }
 
-// BindTime is how long the API server may take to bind a pod: well within the time for which
-// the pod counts on its node by assumption, so that its room is not given away meanwhile.
+// BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
+// on its node by assumption, so that its room is not given away meanwhile.
 func BindTime(timeouts config.Timeouts) time.Duration {
 	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
 }
@@ -68,7 +68,7 @@ type Extender struct {
 	refusals   Refusals
 	calls      *calls
 	locks      []canary.Lock
-	// orders are what was learned by requests that were read at the same time.
+	// orders are the orders learned by requests that were read at the same time.
 	orders chan *order
 }
 
@@ -102,7 +102,7 @@ func New(o Options) *Extender {
 	}
 }
 
-// Endpoints are the verbs over HTTP.
+// Endpoints returns the verbs over HTTP.
 func (e *Extender) Endpoints() []inspect.Endpoint {
 	var endpoints []inspect.Endpoint
 	for _, v := range e.verbs() {
@@ -123,7 +123,7 @@ func (e *Extender) verbs() []verb {
 	}
 }
 
-// Locks are the locks that verbs take now.
+// Locks returns the locks that verbs take now.
 func (e *Extender) Locks() []canary.Lock {
 	locks := slices.Clone(e.locks)
 	for _, store := range e.profiles.Stores() {
@@ -132,7 +132,7 @@ func (e *Extender) Locks() []canary.Lock {
 	return locks
 }
 
-// locksOf are the locks that calls take whatever profiles there are.
+// locksOf returns the locks that calls take whatever profiles there are.
 func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 	const all = "filter, prioritize, preempt and bind"
 	locks := []canary.Lock{

@@ -19,9 +19,9 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// BenchmarkNames measures reading names in the orders that kube-scheduler's workers
-// make: one stream, two that interleave anew in every request, and no order at all.
-// None is the order in which the names are known here.
+// BenchmarkNames measures reading names in the orders that kube-scheduler's workers make: one stream, two that
+// interleave differently in every request, and no order at all. None is the order in which the names are known
+// here.
 func BenchmarkNames(b *testing.B) {
 	const nodes = 5000
 	extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler)

@@ -25,10 +25,10 @@ const (
 // fateTime bounds how long it takes to find out.
 const fateTime = time.Second
 
-// fateOf finds out what became of a request to bind that has [failed]. It writes to the pod, and so reads it back. If the
-// pod is without a node, nothing binds it any more: the API server has ended the request, and what etcd may still do for it
-// is about a version of the pod that is no more. A read would leave that open. Where the API server has not answered, a write
-// settles nothing: it binds the version that it finds when it tries again.
+// fateOf finds out the outcome of a request to bind that has [failed]. It writes to the pod, and so reads it
+// back. If the pod is without a node, nothing binds it any more: the API server has ended the request, and etcd
+// can only go on with a version of the pod that is gone. A read would leave that open. Where the API server has
+// not answered, a write settles nothing: it binds the version that it finds when it tries again.
 func (b *pods) fateOf(ctx context.Context, pod *cluster.Pod, node string) fate {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fateTime)
 	defer cancel()

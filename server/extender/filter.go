@@ -33,7 +33,7 @@ func (e *Extender) filter(c *call) error {
 	return err
 }
 
-// filterKnown answers about a pod that waits for a node. What was offered before is void.
+// filterKnown answers about a pod that waits for a node. Earlier offers are void.
 func (e *Extender) filterKnown(c *call) error {
 	e.picker.offers.end(c.subject.pod.UID)
 	for _, claimant := range e.claimants {

@@ -34,7 +34,7 @@ func newFlights() *flights {
 	return &flights{calls: map[types.UID]*flight{}, judging: lock.New(lock.Binding)}
 }
 
-// errPanicked is the end of a call of which nobody knows how far it came.
+// errPanicked is the end of a call that got an unknown way.
 var errPanicked = errors.New("the call that was binding the pod failed: it may be bound, or not")
 
 // do calls bind, unless a call about the same pod lasts: then that one's error is returned if
@@ -46,7 +46,7 @@ func (f *flights) do(ctx context.Context, uid types.UID, node string, bind func(
 		switch {
 		case other == nil:
 			defer f.leave(uid, mine)
-			mine.err = errPanicked // for those who wait, unless bind returns
+			mine.err = errPanicked // for waiting calls, unless bind returns
 			mine.err = bind()
 			return mine.err
 		case other.node != node && !other.left():
@@ -83,8 +83,8 @@ func (f *flights) leave(uid types.UID, mine *flight) {
 	close(mine.done)
 }
 
-// judge has a pod judged and counted while no other call does that: else each pod that is counted could have
-// all the others judged anew.
+// judge has a pod judged and counted while no other call does that: otherwise each pod that is counted could
+// have all the others judged again.
 func (f *flights) judge(judgeAndCount func() error) error {
 	f.judging.Lock()
 	defer f.judging.Unlock()

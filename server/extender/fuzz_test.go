@@ -20,7 +20,7 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// fuzzedVerbs are the verbs, of which the fuzzer chooses.
+// fuzzedVerbs are the verbs that the fuzzer chooses from.
 var fuzzedVerbs = []string{"filter", "prioritize", "preempt", "bind"}
 
 // usualCalls are bodies as kube-scheduler writes them, about pod p and others.
@@ -42,12 +42,12 @@ func usualCalls() []string {
 	}
 }
 
-// FuzzVerbs calls a verb about pod p, which waits and for which big was offered, or about any other.
-// Nothing is written but the binding of that pod to that node, and nothing is kept of anybody else.
+// FuzzVerbs calls a verb about pod p, which waits and was offered big, or about any other. Nothing is written
+// except the binding of that pod to that node, and nothing is kept of any other pod.
 func FuzzVerbs(f *testing.F) {
 	for i, text := range servertest.HostileCalls() {
 		length := int64(len(text))
-		lengths := []int64{length, length, -1, length + 1, length / 2, 1 << 62} // some of which lie
+		lengths := []int64{length, length, -1, length + 1, length / 2, 1 << 62} // some lie
 		f.Add(byte(i), byte(i/4), lengths[i/4%len(lengths)], []byte(text))
 	}
 	f.Add(byte(0), byte(0), int64(32<<20), bytes.Repeat([]byte(" "), 4<<10))

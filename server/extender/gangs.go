@@ -17,13 +17,13 @@ import (
 // Gangs holds the members of gangs together, as a [gang.Manager] does.
 type Gangs interface {
 	Permits
-	// Filter decides about a pod for which the scheduler asks about so many nodes.
+	// Filter decides about a pod that the scheduler asks about for a number of nodes.
 	Filter(pod *cluster.Pod, nodes int) gang.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
 	Placed(uid types.UID, node string)
 	// Refused says that the scheduler was told of no node for a pod.
 	Refused(pod *cluster.Pod)
-	// Preempt decides about a pod for which the scheduler would evict others.
+	// Preempt decides about a pod that the scheduler would evict others for.
 	Preempt(pod *cluster.Pod) (answer gang.Preemption, starting bool)
 	// Harms says what the evictions on each of some nodes would do to gangs.
 	Harms(victims map[string][]types.UID) map[string]gang.Harm
@@ -39,11 +39,11 @@ type Gangs interface {
 type Permits interface {
 	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
 	Permit(ctx context.Context, uid types.UID, node string) error
-	// Bound says what came of a binding.
+	// Bound reports the result of a binding.
 	Bound(uid types.UID, err error)
 }
 
-// gangs is what the verbs ask about gangs.
+// gangs answers the verbs' questions about gangs.
 type gangs interface {
 	claimant
 	preempter
@@ -121,8 +121,8 @@ func (m *members) preempt(c *call) (evicted victims, decided bool) {
 	return victims{preemption.Node: told}, true
 }
 
-// spare leaves out nodes whose victims are of a gang that is about to start; and, if there is another
-// way, those whose victims are needed by one that runs.
+// spare leaves out nodes whose victims are of a gang that is about to start. If there is another way, it also
+// leaves out nodes whose victims a running gang needs.
 func (m *members) spare(victims victims) (harmless bool) {
 	uids := map[string][]types.UID{}
 	for node, of := range victims {

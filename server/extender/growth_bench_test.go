@@ -25,10 +25,10 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// BenchmarkGrowth measures what ten times as many nodes cost, in the process: the memory of the view, the snapshot that
-// follows a pod, a filter call about 100 nodes of all, of a class that is known and of a new one, and a plan for 500
-// pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are medians. The growth is what
-// became most more than ten times as much: at most 1 is at most linear.
+// BenchmarkGrowth measures what ten times the number of nodes cost, in the process: the memory of the view, the
+// snapshot that follows a pod, a filter call about 100 nodes of all, of a class that is known and of a new one,
+// and a plan for 500 pods. The cluster is three zones with three pods to a node, of 50 Deployments. Times are
+// medians. The growth is the largest ratio to ten times the cost: at most 1 is at most linear.
 func BenchmarkGrowth(b *testing.B) {
 	few := benchNodes(b, 5_000)
 	many := 10 * few
@@ -44,7 +44,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// benchNodes is how many nodes a cluster has: as many as BENCH_NODES says, if that is set.
+// benchNodes is the number of nodes of a cluster: BENCH_NODES, if that is set.
 func benchNodes(b *testing.B, otherwise int) int {
 	b.Helper()
 	text := os.Getenv("BENCH_NODES")
@@ -58,7 +58,7 @@ func benchNodes(b *testing.B, otherwise int) int {
 	return nodes
 }
 
-// quantity is what is measured of a cluster.
+// quantity is one measured quantity of a cluster.
 type quantity struct {
 	name  string
 	value float64
@@ -103,7 +103,7 @@ func grown(b *testing.B, nodes int) []quantity {
 	}
 }
 
-// heapInUse is what is in use after a collection, in bytes.
+// heapInUse returns the bytes in use after a collection.
 func heapInUse() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -151,7 +151,7 @@ func (g *growing) place() {
 	must(g.B, g.cluster.Set(pod))
 }
 
-// microseconds is the median of so many times.
+// microseconds returns the median of count times.
 func microseconds(count int, once func() time.Duration) float64 {
 	times := make([]time.Duration, count)
 	for i := range times {

@@ -24,8 +24,7 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 	return nil
 }
 
-// nominatedBench is a bench with nodes a and b of which a is emptier, and pod p, which is
-// nominated to it.
+// nominatedBench is a bench with nodes a and b, where a is emptier, and pod p, which is nominated to it.
 func nominatedBench(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	written := make(writes, 1)

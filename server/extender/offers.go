@@ -56,7 +56,7 @@ func newOffer(generation uint64, nodes []int32) offer {
 	return o
 }
 
-// of is the last offer for a pod; false when there is none.
+// of returns the last offer for a pod; false when there is none.
 func (o *offers) of(pod types.UID) (offer, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +74,7 @@ func (o *offers) end(pod types.UID) {
 	o.byPod.Remove(pod)
 }
 
-// node is the node of a name, if it was offered.
+// node returns the node of a name, if it was offered.
 func (o *offer) node(name string, snap *cluster.Snapshot) (*cluster.Node, error) {
 	node := snap.NodeByName(name)
 	switch {

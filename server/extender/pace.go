@@ -7,10 +7,11 @@ import (
 )
 
 const (
-	// mostAtOnce is how many requests to bind are at the API server at a time, unless it is slow. kube-scheduler asks for
-	// as many as it has found places for, hundreds when it is faster than the API server. All at once they would wait there
-	// for its processors, and each beyond the streams of a connection (100 by default, http2-max-streams-per-connection)
-	// would open another one, whose handshake costs both sides more than a binding.
+	// mostAtOnce is how many requests to bind are at the API server at a time, unless it is slow.
+	// kube-scheduler asks for every place that it has found, hundreds when it is faster than the API server.
+	// All at once they would wait there for its processors, and each beyond the streams of a connection (100 by
+	// default, http2-max-streams-per-connection) would open another one, whose handshake costs both sides more
+	// than a binding.
 	mostAtOnce = 24
 	// patience is when a request that was not answered counts no more. An API server that is slow, and not busy, would bind
 	// no more pods if it were asked for fewer: so 240 requests begin a second, however late the answers are.

@@ -16,14 +16,14 @@ import (
 // picker picks nodes for pods, and writes what filter answers.
 type picker struct {
 	cluster *cluster.Cluster
-	// offers are what filter has answered about pods that are not bound yet.
+	// offers are filter's answers about pods that are not bound yet.
 	offers *offers
 	// pick breaks ties: it returns a number from 0 to n-1.
 	pick func(n int) int
 }
 
-// answer answers about a pod for itself. The scheduler asks anew, so whatever was decided
-// about the pod is void, but as advice. Where it counts it counts on until it is decided.
+// answer answers about a pod for itself. The scheduler asks again, so any former decision about the pod is
+// void, except as advice. A pod that counts on a node counts on until it is decided.
 func (p *picker) answer(c *call) error {
 	pod := c.subject.pod
 	if !c.picksNode() {
@@ -53,7 +53,8 @@ func (p *picker) answerPlanned(c *call, planned string) (node string, err error)
 	return p.choose(c)
 }
 
-// judge is what the call's profile says of its pod as if it counted nowhere yet, while it counts on.
+// judge returns the verdicts of the call's profile on its pod as if the pod counted nowhere yet, while it
+// counts on.
 func (p *picker) judge(c *call) predicates.View {
 	return c.store.ViewWithout(c.subject.pod, p.cluster.Assumed(c.subject.pod.UID))
 }
@@ -88,7 +89,7 @@ type candidate struct {
 	snap *cluster.Snapshot
 }
 
-// bestNow is the best candidate. When none fits it answers so, and says false.
+// bestNow returns the best candidate. When none fits it answers so, and says false.
 func (p *picker) bestNow(c *call) (best candidate, ok bool) {
 	view := p.judge(c)
 	defer view.Close()
@@ -126,7 +127,7 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 	return true, c.ctx.Err()
 }
 
-// named is the candidate of a name; it says false when there is none that fits.
+// named returns the candidate of a name; it says false when there is none that fits.
 func (p *picker) named(c *call, node string) (found candidate, ok bool) {
 	view := p.judge(c)
 	defer view.Close()
@@ -147,11 +148,11 @@ func (p *picker) offer(c *call, found candidate) {
 	p.offers.put(c.subject.pod.UID, found.snap.Generation, []int32{node})
 }
 
-// best is the candidate with the highest total among those that fit: where it stands in the request,
-// and its index; -1 when there is none. It notes in c.rejected those that do not fit.
+// best returns the candidate with the highest total among the ones that fit: where it stands in the request,
+// and its index; -1 when there is none. It notes in c.rejected the candidates that do not fit.
 //
-// Of several, it is the one with the least [placement.Misfit]. Of several still, it is
-// one at random, as in kube-scheduler.
+// Of several, it is the one with the least [placement.Misfit]. Among several still, it is one at random, as in
+// kube-scheduler.
 func (p *picker) best(c *call, view *predicates.View) (at int, best int32) {
 	c.judge(view)
 	at, best = -1, -1

@@ -33,7 +33,8 @@ func (b *pods) takePlace(c *call) error {
 }
 
 // stands reports whether the pod of a call counts on the node as it was offered. Then there is nothing to judge
-// if new assumptions alone have changed the cluster since: whoever was judged after the pod has had it counted.
+// if new assumptions alone have changed the cluster since: every pod judged after this one was judged with this
+// one counted.
 func (b *pods) stands(c *call, offered *offer) bool {
 	if b.cluster.Assumed(c.subject.pod.UID) != c.node {
 		return false

@@ -66,7 +66,8 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 	}
 }
 
-// While a pod is judged for a node, the watch shows that its labels are others: those of pods that keep each other away.
+// While a pod is judged for a node, the watch shows that its labels are others: the labels of pods that keep
+// each other away.
 func TestNoPodCountsAsAnotherOneThanTheWatchShows(t *testing.T) {
 	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
 		t.Run(string(selection), func(t *testing.T) {

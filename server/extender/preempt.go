@@ -11,9 +11,9 @@ import (
 	"muster.dev/muster/server/wire"
 )
 
-// preempt answers on which of the nodes the pod would fit once victims are gone, and
-// which. Those that the scheduler proposes are taken over where they are enough. For a stranger there are
-// no others, and nobody is evicted but by who asks.
+// preempt answers on which of the nodes the pod would fit once victims are gone, and which victims. It takes
+// the scheduler's proposals over where they are enough. A stranger gets no other victims, and only the caller
+// evicts.
 func (e *Extender) preempt(c *call) error {
 	var args wire.PreemptArgs
 	if err := args.Read(&c.decoder, c.body, podsOn(e.picker.cluster.Snapshot())); err != nil {
@@ -38,8 +38,8 @@ func (e *Extender) preempt(c *call) error {
 	return c.encode(result)
 }
 
-// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. Whoever
-// has room coming evicts nobody.
+// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. A pod that has
+// room coming evicts nobody.
 func (e *Extender) preemptKnown(c *call, proposed victims) victims {
 	for _, preempter := range e.preempters {
 		if victims, decided := preempter.preempt(c); decided {
@@ -120,7 +120,7 @@ func holds(proposed, answered victims) bool {
 	return false
 }
 
-// planned are the pods on nodes that kube-scheduler does not have there yet: they only count
+// planned returns the pods on nodes that kube-scheduler does not have there yet: they only count
 // there since they were planned ahead of it.
 func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 	planned := sets.New[types.UID]()

@@ -17,7 +17,7 @@ import (
 // proposes a tenth of the cluster, and takes one.
 const enoughNodes = 8
 
-// proposal is a node, and whom kube-scheduler proposes to evict from it.
+// proposal is a node, and the pods that kube-scheduler proposes to evict from it.
 type proposal struct {
 	node    *cluster.Node
 	victims *extenderv1.MetaVictims
@@ -56,7 +56,7 @@ func rank(snap *cluster.Snapshot, proposed victims) []proposal {
 	return ranked
 }
 
-// costOf is what it costs to evict pods from a node. One that the node does not have in this view is dear.
+// costOf returns the cost of evicting pods from a node. A pod that the node does not have in this view is dear.
 func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 	c := cost{violations: victims.NumPDBViolations, highest: math.MinInt64, victims: len(victims.Pods)}
 	for _, victim := range victims.Pods {
@@ -77,7 +77,7 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 	return c
 }
 
-// podOn is a pod of a node, nil when it has none of that UID.
+// podOn returns a pod of a node, nil when it has none of that UID.
 func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
 	at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
 	if at < 0 {
@@ -86,7 +86,7 @@ func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
 	return node.Pods[at]
 }
 
-// startOf is when a pod started; later than any other when it has not.
+// startOf returns when a pod started; later than any other when it has not.
 func startOf(pod *cluster.Pod) time.Time {
 	if pod.Status.StartTime == nil {
 		return time.Unix(math.MaxInt32, 0)

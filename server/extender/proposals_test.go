@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// evictable are nodes that are full, each with some pods all of which may go.
+// evictable are nodes that are full, each with some pods that may all go.
 type evictable map[string][]*corev1.Pod
 
 func drawEvictable(t *rapid.T) evictable {
@@ -38,7 +38,8 @@ func drawEvictable(t *rapid.T) evictable {
 	return nodes
 }
 
-// best are the nodes of which kube-scheduler would take any: those that are left when each of its rules has had its say.
+// best returns the nodes that kube-scheduler would choose among: the nodes that are left after each of its
+// rules.
 func (nodes evictable) best() map[string]bool {
 	highest := func(node string) (priority int32) {
 		priority = math.MinInt32

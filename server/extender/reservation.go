@@ -14,7 +14,7 @@ import (
 
 // Reservations are the room that plans of the rescheduler count on, as kept by a [reservation.Keeper].
 type Reservations interface {
-	// Claim is what plans say of a pod that the scheduler asks about.
+	// Claim returns the plans' decision about a pod that the scheduler asks about.
 	Claim(pod *cluster.Pod, profile *predicates.Profile) reservation.Claim
 	// LeftBy are the nodes that plans keep a pod away from.
 	LeftBy(pod *cluster.Pod) sets.Set[string]
@@ -28,7 +28,7 @@ type Reservations interface {
 	Pass()
 }
 
-// reserved claims the pods for which plans of the rescheduler keep room.
+// reserved claims the pods that plans of the rescheduler keep room for.
 type reserved struct {
 	picker       *picker
 	reservations Reservations
@@ -84,7 +84,7 @@ func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
 	return victims{}, len(r.places(c)) > 0
 }
 
-// planned is false: who is asked about has to leave the room to the pods that it is kept for.
+// planned is false: the pod of a call has to leave the room to the pods that it is kept for.
 func (r *reserved) planned(types.UID) bool { return false }
 
 // giveWay gives up plans for a pod that none keeps out.
@@ -106,7 +106,7 @@ func (r *reserved) places(c *call) []reservation.Place {
 // avoid notes in the call which nodes plans keep its pod away from.
 func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.subject.pod)) }
 
-// keepsRoom reports whether the pod of the call would fit a node if plans placeholder nothing there.
+// keepsRoom reports whether the pod of the call does not fit a node, and would if plans held no room there.
 func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
 	free := node
 	for _, placeholder := range node.Pods {

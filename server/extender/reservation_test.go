@@ -336,7 +336,7 @@ func TestRoomThatWasTakenBeforeARestartIsNotKeptOnceMore(t *testing.T) {
 
 func TestRoomIsKeptBesideThePodsThatWereThereBeforeTheEviction(t *testing.T) {
 	for name, knows := range map[string]func(m *move, sibling *corev1.Pod){
-		"of which the plan says so": func(m *move, sibling *corev1.Pod) {
+		"because the plan says so": func(m *move, sibling *corev1.Pod) {
 			m.plan.Status.Steps[0].Siblings = []types.UID{sibling.UID}
 		},
 		"which muster saw there": func(m *move, _ *corev1.Pod) { m.is(v1alpha1.Approved, v1alpha1.StepWaiting) },

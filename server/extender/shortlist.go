@@ -8,9 +8,9 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// shorten leaves of the candidates that fit, in c.fitting and c.places, as many as the profile's shortlist has: those
-// with the highest totals; of equals those that come first from a place on that changes from call to call, as
-// kube-scheduler may name its nodes in the same order each time.
+// shorten reduces the candidates that fit, in c.fitting and c.places, to the size of the profile's shortlist.
+// It keeps the candidates with the highest totals. Among equals it keeps the first from a place on that changes
+// from call to call, as kube-scheduler may name its nodes in the same order each time.
 func (p *picker) shorten(c *call, view *predicates.View) {
 	size := c.store.Profile.Shortlist
 	if size == 0 || len(c.fitting) <= size || scoredByOthers(c.subject.pod.Spec) {
@@ -29,8 +29,8 @@ func (p *picker) shorten(c *call, view *predicates.View) {
 	c.fitting, c.places = c.fitting[:size], c.places[:size]
 }
 
-// addToBest adds i to the indexes of the highest totals, of which there are so many at most, highest first. Those that
-// were added before come before equals.
+// addToBest adds i to the indexes of the highest totals, size at most and the highest first. Indexes that were
+// added before come before equals.
 func addToBest(best []int, i int, totals []int64, size int) []int {
 	if len(best) == size {
 		if totals[i] <= totals[best[size-1]] {

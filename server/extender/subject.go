@@ -22,7 +22,7 @@ type subject struct {
 	known bool
 }
 
-// view is what a profile says of the pod. Of a stranger nothing is remembered.
+// view returns a profile's view of the pod. Nothing is remembered of a stranger.
 func (s *subject) view(profile *predicates.VerdictStore) predicates.View {
 	if s.known {
 		return profile.View(s.pod)
@@ -67,7 +67,7 @@ func (e *Extender) find(c *call) error {
 	return nil
 }
 
-// watch is what the watch shows of pods that have no node.
+// watch finds the pods without a node that the watch shows.
 type watch struct {
 	cluster *cluster.Cluster
 	// lag is how long the watch may be behind kube-scheduler's. It is 0 where nothing more will be shown.
@@ -82,7 +82,7 @@ func newWatch(o *Options) watch {
 	return watch{cluster: o.Cluster, lag: watchLag}
 }
 
-// pending is the pod that a request names as the watch shows it, nil for a stranger.
+// pending returns the pod that a request names as the watch shows it, nil for a stranger.
 func (w *watch) pending(ctx context.Context, p *wire.Pod) *cluster.Pod {
 	switch {
 	case p.UID == "": // written by hand

@@ -22,7 +22,7 @@ func TestAnAttemptIsOneTrace(t *testing.T) {
 	tests := []struct {
 		name  string
 		calls func(b *bench)
-		want  []string // of each span its name, after those of the spans around it, and attributes
+		want  []string // of each span its name, after the names of the spans around it, and attributes
 	}{
 		{
 			"a pod that is bound", func(b *bench) {
@@ -57,7 +57,7 @@ func TestAnAttemptIsOneTrace(t *testing.T) {
 			},
 		},
 		{
-			"a pod that is asked about anew", func(b *bench) {
+			"a pod that is asked about again", func(b *bench) {
 				b.Filter(servertest.Pod("p", "1"), "a")
 				b.Filter(b.Pending(servertest.Pod("p", "100")), "a")
 			}, []string{

@@ -25,7 +25,8 @@ func (c *call) verdict(view *predicates.View, index int32) predicates.Verdict {
 	return verdict
 }
 
-// judge notes which candidates fit, and where they stand in the request, and in c.rejected those that do not.
+// judge notes which candidates fit, where they stand in the request, and, in c.rejected, the candidates that do
+// not fit.
 func (c *call) judge(view *predicates.View) {
 	c.rejected, c.fitting, c.places = c.rejected[:0], c.fitting[:0], c.places[:0]
 	candidates := c.candidates.in(view.Snapshot)
@@ -54,7 +55,7 @@ func newFilterReply(c *call) wire.FilterReply {
 	return wire.NewFilterReply(&c.reply)
 }
 
-// accepted is the candidate at a place of the request as it stands in the answer.
+// accepted returns the candidate at a place of the request as it stands in the answer.
 func accepted(c *call, at int, index int32) []byte {
 	if c.args.WholeNodes {
 		return c.args.Nodes[at]

@@ -19,9 +19,9 @@ type preemption struct {
 	about     *subject
 	judge     *scenario.Judge
 	evictions *placement.NodeEvictions
-	// promised are the other pods that are nominated, by node, but for those of lower priority.
+	// promised are the other nominated pods, by node, except pods of lower priority.
 	promised map[string][]*cluster.Pod
-	// spared are pods that plans of the rescheduler count on: whoever they outrank, they stay.
+	// spared are pods that plans of the rescheduler count on: they stay, even below the pod's priority.
 	spared sets.Set[types.UID]
 }
 
@@ -40,20 +40,20 @@ func newPreemption(
 	return p
 }
 
-// victims are those that have to go from a node: the proposed ones when that is
-// enough, else those that the profile's predicates need gone. It returns nil when the
-// pod would not fit whoever of lower priority goes.
+// victims returns the pods that have to go from a node: the proposed ones when they are enough, else the pods
+// that the profile's predicates need gone. It returns nil when the pod would not fit even without all pods of
+// lower priority.
 //
 // kube-scheduler proposes by its own predicates, and it may have fewer of them on than
 // the profile: another pod that keeps this one away (anti-affinity, a port, a disk)
 // has to go as well.
 //
-// For a stranger there are no victims but the proposed ones: UIDs are not told to whoever asks.
+// A stranger gets no victims but the proposed ones: UIDs are not told to unknown callers.
 //
-// Pods that are only planned to be there are no victims, as kube-scheduler does not have
-// them there, nor are those that are going: it may have seen them go already. Those of lower
-// priority are as if they were not: plans will give way, and what is going has not to be evicted.
-// A pod that is spared is none either, though it is proposed.
+// Pods that are only planned to be there are no victims, as kube-scheduler does not have them there. Nor are
+// pods that are being deleted: it may have seen them go already. Either kind of lower priority counts as
+// absent: plans will give way, and a pod that is going need not be evicted. A pod that is spared is no victim
+// either, even if proposed.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
 	node = p.without(node, planned)
 	freed := node
@@ -72,12 +72,12 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 	}
 }
 
-// choose is victims of a node for which none are proposed, nil as well when nobody has to go.
+// choose returns the victims of a node without a proposal, nil as well when nobody has to go.
 func (p *preemption) choose(node *cluster.Node, planned sets.Set[types.UID]) *extenderv1.MetaVictims {
 	return metaVictims(p.evictions.Victims(p.fits, p.without(node, planned)))
 }
 
-// without is a node without those of lower priority that are only planned to be there, or are going.
+// without returns a node without the pods of lower priority that are only planned to be there, or are going.
 func (p *preemption) without(node *cluster.Node, planned sets.Set[types.UID]) *cluster.Node {
 	for _, pod := range node.Pods {
 		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
@@ -94,8 +94,9 @@ func (p *preemption) spares(proposed *extenderv1.MetaVictims) bool {
 	})
 }
 
-// fits says that the pod fits a node in some state, whether those that are nominated to it come or not: kube-scheduler asks
-// for both (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). One may have come since it was asked for.
+// fits reports whether the pod fits a node in some state, whether the pods nominated to it come or not:
+// kube-scheduler asks for both (RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime). One may
+// have come since it was asked for.
 func (p *preemption) fits(node *cluster.Node) bool {
 	if !p.judge.FitsIn(node) {
 		return false

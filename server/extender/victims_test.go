@@ -172,7 +172,7 @@ func TestRoomThatIsPromisedToOthersIsNotGivenBackToVictims(t *testing.T) {
 	}{
 		{name: "nobody is", asking: servertest.Pod("p", "2"), proposed: []string{"a", "b"}, want: []string{"a", "b"}},
 		{
-			name: "those that are not enough for both are not enough", nominated: []*corev1.Pod{nominated("n", "1", 10)},
+			name: "victims that are not enough for both are not enough", nominated: []*corev1.Pod{nominated("n", "1", 10)},
 			asking: servertest.Pod("p", "2"), proposed: []string{"a"}, want: []string{"a", "b"},
 		},
 		{
@@ -244,6 +244,6 @@ func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
 		Pod: pod, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "uid-running"}}}},
 	})
 	if len(got) > 0 {
-		t.Errorf("victims %v, where only the one of which nobody knows whether it is there would make room", got["a"].Pods)
+		t.Errorf("victims %v, where only a pod that may not be there would make room", got["a"].Pods)
 	}
 }
