@@ -19,7 +19,7 @@ func (t claiming) renew(parts []part, claims []Planned) {
 	for _, p := range parts {
 		for _, member := range p.in(pending) {
 			if before := member.claim; before != on[member.pod.UID] {
-				member.claim = on[member.pod.UID]
+				member.claim, member.toldAt = on[member.pod.UID], t.now
 				t.has(Nominate{member.pod.UID})
 			}
 		}
