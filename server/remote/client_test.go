@@ -38,15 +38,14 @@ func TestWhatGoesWrongIsSaidWithWhatMayHelp(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	const nobody = "http://127.0.0.1:1" // no server of a test is given that port
 	secure := httptest.NewTLSServer(answers(http.StatusOK, "{}"))
 	t.Cleanup(secure.Close)
 	for name, test := range map[string]struct {
 		server string
 		want   string
 	}{
-		"nothing listens": {gone.URL, "nothing answers at " + gone.URL},
+		"nothing listens": {nobody, "nothing answers at " + nobody},
 		"a pod that is not there": {
 			plain(http.StatusNotFound, `{"error":"pod: no pod \"default/p\" in the view of the cluster"}`),
 			`pod: no pod "default/p" in the view of the cluster`,
@@ -65,8 +64,8 @@ func TestWhatGoesWrongIsSaidWithWhatMayHelp(t *testing.T) {
 		},
 		"https to one that serves without":  {strings.Replace(plain(http.StatusOK, "{}"), "http", "https", 1), "serves without TLS: ask http://"},
 		"a certificate of unknown authors":  {secure.URL, "name what signed its certificate with --certificate-authority"},
-		"a cluster is another way":          {"http://127.0.0.1:1", "name a cluster with --context or --kubeconfig"},
-		"a slash at the end of the address": {gone.URL + "/", "nothing answers at " + gone.URL + ":"},
+		"a cluster is another way":          {nobody, "name a cluster with --context or --kubeconfig"},
+		"a slash at the end of the address": {nobody + "/", "nothing answers at " + nobody + ":"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := explains(t, remote.Options{Server: test.server}); !strings.Contains(got, test.want) {
