@@ -12,7 +12,7 @@ import (
 // registeredPath is where the verbs are for a kube-scheduler that was told of some profiles.
 const registeredPath = "/registered/000000000000"
 
-// noise is what came of calls by names that nobody has printed.
+// noise has the outcome of calls by names that nobody has printed.
 type noise struct {
 	lines    int      // of the log that tell of it
 	answered []string // paths that are no verbs, and were answered

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// overfull is what came of sums that no int64 holds.
+// overfull has the outcome of sums that no int64 holds.
 type overfull struct {
 	offered []string // nodes that are given away though they are taken
 	started []string // members that are bound though there is too little
