@@ -122,3 +122,17 @@ func TestEachExceptionHasAReasonAndAFile(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingHereIsWrittenWithAListedWord(t *testing.T) {
+	t.Parallel()
+	places, unused, err := listedWords(filepath.Join("..", ".."), exceptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range places {
+		t.Errorf("%+v: see CONTRIBUTING.md", at)
+	}
+	for _, e := range unused {
+		t.Errorf("nothing needs the exception %+v", e)
+	}
+}
