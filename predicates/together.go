@@ -184,7 +184,7 @@ func (j *Judgement) firsts(nodes []*cluster.Node, end int, h helpers) []Verdict 
 // JudgeAll judges the nodes of some indexes, by several goroutines where cores are free, so that later
 // questions about each of them need not wait. A negative index stands for no node.
 func (v *View) JudgeAll(indexes []int32) {
-	if v.trial != nil || cap(v.store.helpers) == 0 || v.unjudgedOf(indexes) < leastTogether {
+	if v.trial != nil || cap(v.store.helpers) == 0 || !v.lacks(indexes) {
 		return
 	}
 	nodes := v.scratch.nodes[:0]
@@ -210,18 +210,25 @@ func (v *View) JudgeAll(indexes []int32) {
 	clear(v.scratch.nodes) // nobody must keep them
 }
 
-// unjudgedOf returns how many of the indexes there is no verdict on yet.
-func (v *View) unjudgedOf(indexes []int32) int {
+// lacks reports whether verdicts on [leastTogether] of the indexes are missing. It looks at all of them only for a class
+// that lacks some of the first ones: most calls are about a class that lacks none.
+func (v *View) lacks(indexes []int32) bool {
 	if v.entry == nil {
-		return len(indexes)
+		return len(indexes) >= leastTogether
 	}
-	count := 0
-	for _, index := range indexes {
+	missing := 0
+	for i, index := range indexes {
 		if index >= 0 && v.entry.first[index] == unjudged {
-			count++
+			missing++
+		}
+		if missing == leastTogether {
+			return true
+		}
+		if missing == 0 && i == leastTogether {
+			return false
 		}
 	}
-	return count
+	return false
 }
 
 // mark is memory for a mark for each node, without any.

@@ -175,7 +175,7 @@ func collectGates(t *testing.T, named map[string]bool, directory string, pattern
 	}
 }
 
-// isOnByDefault looks a gate up in the definitions of a release: its last line is that of the release.
+// isOnByDefault looks a gate up in the definitions of a release. The last line of a definition is for that release.
 func isOnByDefault(t *testing.T, definitions, gate string) bool {
 	t.Helper()
 	_, after, found := strings.Cut(definitions, "\n\t"+gate+": {\n")

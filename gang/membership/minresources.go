@@ -32,25 +32,20 @@ func Lacking(asked corev1.ResourceList, own []*cluster.Pod, snap *cluster.Snapsh
 // freeOf returns how much of a resource nodes have free, and pods take. It is a quantity, since 64 bits may not hold the sum.
 func freeOf(name corev1.ResourceName, own []*cluster.Pod, snap *cluster.Snapshot) resource.Quantity {
 	var free resource.Quantity
-	scalar := unique.Make(name)
-	add := func(amount int64) {
-		if amount > 0 {
-			free.Add(*resource.NewQuantity(amount, resource.DecimalSI))
-		}
-	}
+	scalar, quantityOf := unique.Make(name), resource.NewQuantity
 	of := func(r *cluster.Resources) int64 { return r.Scalar(scalar) }
 	switch name {
 	case corev1.ResourceCPU:
-		of = func(r *cluster.Resources) int64 { return r.MilliCPU }
-		add = func(amount int64) {
-			if amount > 0 {
-				free.Add(*resource.NewMilliQuantity(amount, resource.DecimalSI))
-			}
-		}
+		of, quantityOf = func(r *cluster.Resources) int64 { return r.MilliCPU }, resource.NewMilliQuantity
 	case corev1.ResourceMemory:
 		of = func(r *cluster.Resources) int64 { return r.Memory }
 	case corev1.ResourceEphemeralStorage:
 		of = func(r *cluster.Resources) int64 { return r.EphemeralStorage }
+	}
+	add := func(amount int64) {
+		if amount > 0 {
+			free.Add(*quantityOf(amount, resource.DecimalSI))
+		}
 	}
 	for node := range snap.Nodes() {
 		add(of(&node.Allocatable) - of(&node.Requested))

@@ -315,7 +315,7 @@ func TestAQueryThatMeasuresNothingIsNamed(t *testing.T) {
 	})
 }
 
-// value is that of a metric with some labels.
+// value returns the value of a metric with some labels.
 func (p *polled) value(name string, labels ...string) float64 {
 	p.Helper()
 	families, err := p.registry.Gather()

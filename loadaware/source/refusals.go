@@ -90,9 +90,9 @@ func (r *Refusals) Node(node string, all []Refusal) {
 	defer r.mu.Unlock()
 	before, now, told := r.said[node], map[subject]bool{}, 0
 	for i := range all {
-		refusal, kind, log := &all[i], "node", r.log.With(slog.String("node", shorten(all[i].Of)))
+		refusal, kind := &all[i], "node"
 		if refusal.Pod {
-			kind, log = "pod", r.log.With(slog.String("pod", shorten(refusal.Of)))
+			kind = "pod"
 		}
 		r.refused.WithLabelValues(kind, string(refusal.Reason)).Inc()
 		of := subject{refusal.Pod, refusal.Of}
@@ -102,7 +102,11 @@ func (r *Refusals) Node(node string, all []Refusal) {
 		}
 		now[of] = true
 		if told++; told <= mostTold {
-			log.Warn("figure refused: what it is of is not measured",
+			subject := slog.String("node", shorten(refusal.Of))
+			if refusal.Pod {
+				subject = slog.String("pod", shorten(refusal.Of))
+			}
+			r.log.Warn("figure refused: what it is of is not measured", subject,
 				slog.String("resource", shorten(string(refusal.Resource))), slog.String("value", shorten(refusal.Value)),
 				slog.String("reason", string(refusal.Reason)))
 		}

@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/rescheduler/policy"
 )
 
-// situation is that of the cluster now, for a policy. Those wait that have done so for long enough.
+// situation describes the cluster now to a policy. Pods that have been pending for long enough count as waiting.
 func (l *loop) situation(of v1alpha1.Policy) policy.Situation {
 	past := l.record.Evictions()
 	cooling, rules := l.limits.Cooling(past), l.rules

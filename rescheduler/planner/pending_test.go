@@ -169,7 +169,7 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 			s.set(t, test.pods...)
 			got := s.lined()
 			for i := range got {
-				if name == "its PodGroup is not valid" { // the text is that of package v1alpha1
+				if name == "its PodGroup is not valid" { // package v1alpha1 writes the text
 					got[i].Why, _, _ = strings.Cut(got[i].Why, "metadata")
 				}
 			}

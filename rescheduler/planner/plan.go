@@ -10,7 +10,7 @@ import (
 
 // Plan is pods to move, in this order, and what that is good for.
 type Plan struct {
-	// Generation is that of the snapshot which the plan is about.
+	// Generation numbers the snapshot that the plan is about.
 	Generation uint64
 	Steps      []Step
 	// Placements are the places of pending pods.
@@ -60,7 +60,7 @@ type Placement struct {
 	// Awaits says that it has room only once pods have gone that leave by themselves: nothing is moved for it, and
 	// nothing reserved.
 	Awaits bool
-	// Cost is that of the steps that make room for it. One that makes room for several pods
+	// Cost sums the steps that make room for it. A step that makes room for several pods
 	// counts for each.
 	Cost int64
 	Why  string
@@ -69,7 +69,7 @@ type Placement struct {
 // Refusal is why there is no place for a group, why a node is not emptied or relieved, why a domain is
 // not freed, or why a pod does not leave its node.
 type Refusal struct {
-	// Name is that of the group, the node, the domain or the pod.
+	// Name names the group, the node, the domain or the pod.
 	Name string
 	// Pods are the pods of the group.
 	Pods []*cluster.Pod

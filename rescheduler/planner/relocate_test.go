@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// wishFor is that a pod of the scene leaves its node.
+// wishFor wishes that a pod of the scene leaves its node.
 func (s *scene) wishFor(name string, to func(*cluster.Node) bool) Wish {
 	for node := range s.cluster.Snapshot().Nodes() {
 		for _, pod := range node.Pods {

@@ -93,7 +93,7 @@ const (
 	annotationPreferNoEvict = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 )
 
-// systemCriticalPriority is that of system-cluster-critical, the lowest that no user may have.
+// systemCriticalPriority is the priority of system-cluster-critical, the lowest that no user may have.
 const systemCriticalPriority = 2_000_000_000
 
 func isMirror(pod *cluster.Pod) bool {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// meta is that of the controller x of the pods x-….
+// meta describes the controller x of the pods x-….
 func meta() metav1.ObjectMeta { return metav1.ObjectMeta{Name: "x", Namespace: "default", UID: "x"} }
 
 func dying() metav1.ObjectMeta {

@@ -21,7 +21,7 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// situation is that of a cluster of these objects.
+// situation describes a cluster of these objects.
 func situation(t *testing.T, objects ...runtime.Object) Situation {
 	t.Helper()
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})

@@ -47,7 +47,7 @@ func separate(s Situation) (*planner.Plan, string) {
 	return plan, why
 }
 
-// apart is that a pod leaves the node on which another one is.
+// apart wishes that a pod leaves the node of another one.
 func apart(pod, other *cluster.Pod, why string) planner.Wish {
 	owner := metav1.GetControllerOf(other.Pod)
 	return planner.Wish{

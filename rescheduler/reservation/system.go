@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// systemCriticalPriority is that of system-cluster-critical, the lowest that no user may have.
+// systemCriticalPriority is the priority of system-cluster-critical, the lowest that no user may have.
 const systemCriticalPriority = 2_000_000_000
 
 // IsPinnedToNode reports whether a pod is one that a DaemonSet has for one node, and for no other.

@@ -41,7 +41,7 @@ type slots struct {
 type caller struct {
 	trusted        bool // it is on this host
 	waiting, taken int
-	idle           list.List // of *connection, the longest idle first
+	open           list.List // of *connection, in the order in which they were opened or last answered
 }
 
 // connection is one that waits or has a slot. All but the embedded one is guarded by the slots.
@@ -54,8 +54,8 @@ type connection struct {
 	taken   bool
 	closed  bool
 	serving int           // requests that are being answered
-	since   time.Time     // of when it has been idle
-	idle    *list.Element // nil while it is not
+	since   time.Time     // when it was opened, or the last request was answered
+	place   *list.Element // of its caller; nil before and after it has a slot
 }
 
 // leastIdle is for how long a connection must have been idle before it may lose its slot: an answer is on its way for a
@@ -234,8 +234,7 @@ func (s *slots) admit(at int) {
 	if !c.trusted {
 		s.others++
 	}
-	c.taken = true
-	c.rest()
+	c.taken, c.since, c.place = true, time.Now(), of.open.PushBack(c)
 }
 
 // replaceable returns the connection whose slot one that waits may take, of a caller that is trusted or not; nil for none.
@@ -261,8 +260,11 @@ func (s *slots) replaceable(trusted bool) *connection {
 // idlest returns the connection of a caller that has been idle for longest, and for long enough; nil for none. With trusted,
 // connections of trusted callers count as well.
 func (of *caller) idlest(trusted bool) *connection {
-	for at := of.idle.Front(); at != nil; at = at.Next() {
+	for at := of.open.Front(); at != nil; at = at.Next() {
 		c, _ := at.Value.(*connection)
+		if c.serving > 0 {
+			continue
+		}
 		if time.Since(c.since) < leastIdle {
 			return nil // nor has any after it been idle for longer
 		}
@@ -310,7 +312,7 @@ func (c *connection) leave() {
 	}
 	c.closed = true
 	of := c.slots.callers[c.from]
-	c.wake()
+	of.open.Remove(c.place)
 	of.taken--
 	c.slots.taken--
 	if !c.trusted {
@@ -318,22 +320,6 @@ func (c *connection) leave() {
 	}
 	c.slots.forget(c.from)
 	c.slots.changed.Broadcast()
-}
-
-// rest notes that no request is being answered.
-func (c *connection) rest() {
-	if !c.closed && c.idle == nil {
-		c.since = time.Now()
-		c.idle = c.slots.callers[c.from].idle.PushBack(c)
-	}
-}
-
-// wake notes that one is, or that the connection is closed.
-func (c *connection) wake() {
-	if c.idle != nil {
-		c.slots.callers[c.from].idle.Remove(c.idle)
-		c.idle = nil
-	}
 }
 
 // begin notes a request, and whether its caller has shown a certificate.
@@ -345,14 +331,14 @@ func (c *connection) begin(verified bool) {
 		c.slots.others--
 	}
 	c.serving++
-	c.wake()
 }
 
 func (c *connection) end() {
 	c.slots.mu.Lock()
 	defer c.slots.mu.Unlock()
-	if c.serving--; c.serving == 0 {
-		c.rest()
+	if c.serving--; c.serving == 0 && !c.closed {
+		c.since = time.Now()
+		c.slots.callers[c.from].open.MoveToBack(c.place)
 	}
 }
 

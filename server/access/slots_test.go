@@ -184,7 +184,7 @@ func TestACallerWithACertificateKeepsItsSlot(t *testing.T) {
 	inHouse(t, 4, func(h *house) {
 		h.answered("kube-scheduler", h.ask(patient, "/"), 0)
 		for at := range h.slots.callers {
-			c, _ := h.slots.callers[at].idle.Front().Value.(*connection)
+			c, _ := h.slots.callers[at].open.Front().Value.(*connection)
 			c.begin(true)
 			c.end()
 		}

@@ -117,22 +117,7 @@ func (b *pods) bindNow(c *call) error {
 	if !started.IsZero() {
 		c.binding = time.Since(started)
 	}
-	became := fateUnknown
-	switch {
-	case err == nil:
-		became = fateBound
-	case started.IsZero(): // nothing was sent
-		became = fateNot
-	case refused(err) && !apierrors.IsConflict(err):
-		became = fateNot
-	case failed(err):
-		became = b.fateOf(ctx, pod, c.node)
-	case b.boundThere(ctx, pod, c.node):
-		became = fateBound
-	case refused(err):
-		became = fateNot
-	}
-	switch became {
+	switch b.became(ctx, pod, c.node, err, !started.IsZero()) {
 	case fateBound:
 		b.cluster.Renew(pod.UID)
 		return nil
@@ -142,6 +127,24 @@ func (b *pods) bindNow(c *call) error {
 		b.cluster.Bind(pod.UID, c.node, unanswered)
 	}
 	return err
+}
+
+// became finds out what became of a binding that was sent or not, and ended with an error or nil.
+func (b *pods) became(ctx context.Context, pod *cluster.Pod, node string, err error, sent bool) fate {
+	switch {
+	case err == nil:
+		return fateBound
+	case !sent, refused(err) && !apierrors.IsConflict(err):
+		return fateNot
+	case failed(err):
+		return b.fateOf(ctx, pod, node)
+	case b.boundThere(ctx, pod, node):
+		return fateBound
+	case refused(err):
+		return fateNot
+	default:
+		return fateUnknown
+	}
 }
 
 // unanswered is how long the API server may still bind the pod after a call whose fate is unknown, and the watch may

@@ -15,7 +15,7 @@ type rejection struct {
 	verdict predicates.Verdict
 }
 
-// verdict is that of the view, unless plans keep the pod away from the node. Without plans
+// verdict returns the verdict of the view, unless plans keep the pod away from the node. Without plans
 // there is nothing to look for.
 func (c *call) verdict(view *predicates.View, index int32) predicates.Verdict {
 	verdict := view.Verdict(index)
