@@ -102,11 +102,11 @@ func (r *Refusals) Node(node string, all []Refusal) {
 		}
 		now[of] = true
 		if told++; told <= mostTold {
-			subject := slog.String("node", shorten(refusal.Of))
+			log := r.log.With(slog.String("node", shorten(refusal.Of)))
 			if refusal.Pod {
-				subject = slog.String("pod", shorten(refusal.Of))
+				log = r.log.With(slog.String("pod", shorten(refusal.Of)))
 			}
-			r.log.Warn("figure refused: what it is of is not measured", subject,
+			log.Warn("figure refused: what it is of is not measured",
 				slog.String("resource", shorten(string(refusal.Resource))), slog.String("value", shorten(refusal.Value)),
 				slog.String("reason", string(refusal.Reason)))
 		}
