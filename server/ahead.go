@@ -148,8 +148,7 @@ func newNominator(
 	client *nomination.RESTClient, writer *nomination.Writer, before func(priority int32),
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
-	limits.MinBacklog, limits.MaxAhead = int(b.Config.Nomination.MinBacklog), int(b.Config.Nomination.MaxAhead)
-	limits.MinSaving = b.Config.Nomination.MinSaving.Duration
+	limits.MinSaving, limits.MaxAhead = b.Config.Nomination.MinSaving.Duration, int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
 		Skip:    isMember,

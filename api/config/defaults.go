@@ -48,10 +48,9 @@ func Base() *Configuration {
 			MaxBytes: 256 << 20,
 		},
 		Nomination: Nomination{
-			MinBacklog: 20,
-			MinSaving:  metav1.Duration{Duration: 4 * time.Millisecond},
-			MaxAhead:   2000,
-			QPS:        500,
+			MinSaving: metav1.Duration{Duration: 4 * time.Millisecond},
+			MaxAhead:  2000,
+			QPS:       500,
 		},
 		Ahead: Ahead{
 			Reserve:        ReserveByNomination,

@@ -231,13 +231,11 @@ type VerdictStore struct {
 
 // Nomination bounds what is nominated ahead of kube-scheduler.
 type Nomination struct {
-	// MinBacklog is how many pods must wait for kube-scheduler for more of them to be
-	// nominated: a scheduler that keeps up gains nothing by it. Defaults to 20.
-	MinBacklog int32 `json:"minBacklog"`
 	// MinSaving is how much sooner kube-scheduler must come to its next pod by a nomination for
-	// pods to be nominated; muster measures it from call to call. Below that the write costs
-	// more than it saves: kube-scheduler looks at few nodes, or is not what takes the time. 0s
-	// nominates whatever it saves. Gated pods are placed in any case. Defaults to 4ms.
+	// pods to be nominated, of 20 that wait or more; muster measures it from call to call. Below that
+	// the write costs more than it saves: kube-scheduler looks at few nodes, or is not what takes the
+	// time. 0s nominates every pod, whatever that saves and however few wait. Gated pods are placed in
+	// any case. Defaults to 4ms.
 	MinSaving metav1.Duration `json:"minSaving"`
 	// MaxAhead is how many pods may be ahead of kube-scheduler: nominated, or about to
 	// be, and not taken up yet. Their room is kept. Defaults to 2000.

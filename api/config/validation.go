@@ -107,9 +107,6 @@ func (t Timeouts) validate(path *field.Path) field.ErrorList {
 
 func (n Nomination) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if n.MinBacklog <= 0 {
-		errs = append(errs, field.Invalid(path.Child("minBacklog"), n.MinBacklog, "must be greater than zero"))
-	}
 	if n.MinSaving.Duration < 0 {
 		errs = append(
 			errs,

@@ -37,11 +37,11 @@ var runs = map[string]small{
 	"bench-load-core":  {env: "BENCH_NODES=100"},
 	"bench-profiles":   {env: "BENCH_NODES=50"},
 	"bench-growth":     {env: "BENCH_NODES=500"},
-	"bench-placement":  {env: "BENCH_NODES=200 BENCH_TIMES=1x BENCH_SIZES=30 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_MIN_BACKLOG=1"},
+	"bench-placement":  {env: "BENCH_NODES=200 BENCH_TIMES=1x BENCH_SIZES=30 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_EAGER=1"},
 	"bench-cluster": {
-		env: "BENCH_SIZES=20 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_MIN_BACKLOG=1 SAMPLED_CLUSTERS=1 SAMPLED_NODES=500 SAMPLED_PODS=5",
+		env: "BENCH_SIZES=20 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_EAGER=1 SAMPLED_CLUSTERS=1 SAMPLED_NODES=500 SAMPLED_PODS=5",
 	},
-	"bench-affinity": {env: "BENCH_SIZES=60 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_MIN_BACKLOG=1"},
+	"bench-affinity": {env: "BENCH_SIZES=60 BENCH_ROUNDS=1 BENCH_PODS=20 BENCH_EAGER=1"},
 	"bench-perf": {
 		env: "BENCH_NODES=200 BENCH_ROUNDS=1 BENCH_PODS=10 PERF_WAYS=extender " +
 			"PERF_WORKLOADS=churn,preemption_churn,anti_affinity,csi_volumes,devices",

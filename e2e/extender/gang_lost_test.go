@@ -33,7 +33,7 @@ func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 				if selection == muster.Ahead {
 					w = c.alone(muster.Options{}).witness
 				} else {
-					w = c.serveAndSchedule(muster.Options{Selection: selection, MinBacklog: 1}).watch()
+					w = c.serveAndSchedule(muster.Options{Selection: selection, Eager: true}).watch()
 				}
 				pods := workload.NewMembers("g", 3, "3")
 				c.createPods(pods[:2]...)

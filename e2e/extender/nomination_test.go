@@ -65,7 +65,7 @@ func TestPodsAreBoundWhileMusterNominatesTheNextOnes(t *testing.T) {
 	const pods = 300
 	nodes := workload.NewNodes("node", 20, "4")
 	c := newCluster(t, nodes...)
-	s := c.serve(muster.Options{Text: nominating + "nomination: {minBacklog: 1, minSaving: 0s}\n"})
+	s := c.serve(muster.Options{Text: nominating + "nomination: {minSaving: 0s}\n"})
 	all := workload.NewPods("pod", pods, "250m") // of 320 that there is room for
 	c.createPods(all[:pods/10]...)
 	c.Eventually("muster nominates", func() error {

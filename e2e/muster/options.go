@@ -53,8 +53,8 @@ type Options struct {
 	Offload bool
 	// Beside are profiles beside that one, by scheduler name.
 	Beside map[string]Selection
-	// MinBacklog is how many pods must wait to be nominated, muster's default when 0.
-	MinBacklog int
+	// Eager has every pod nominated, whatever that saves: with few nodes that is little.
+	Eager bool
 	// Config are further fields of the configuration.
 	Config map[string]any
 	// Kubeconfig is the path of the one to use, the administrator's when empty.
@@ -93,8 +93,8 @@ func (o Options) writeConfig(path string, identity *identity, webhook string) er
 		"kind":       "MusterConfiguration",
 		"profiles":   profiles,
 	}
-	if o.MinBacklog > 0 { // whatever it saves: with few nodes that is little
-		fields["nomination"] = map[string]any{"minBacklog": o.MinBacklog, "minSaving": "0s"}
+	if o.Eager {
+		fields["nomination"] = map[string]any{"minSaving": "0s"}
 	}
 	if identity != nil {
 		fields["serving"] = identity.serving(webhook)

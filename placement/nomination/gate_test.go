@@ -21,7 +21,8 @@ import (
 // ahead writes one thing after the other for gated pods.
 func ahead(reserve config.Reserve) bounds {
 	limits := inOrder()
-	limits.selection, limits.reserve, limits.MinBacklog = config.NodeSelectionAhead, reserve, 20
+	limits.selection, limits.reserve = config.NodeSelectionAhead, reserve
+	limits.MinBacklog, limits.MinSaving = 20, time.Millisecond
 	return limits
 }
 

@@ -5,10 +5,10 @@ import "time"
 // Limits bound what is done ahead of the scheduler.
 type Limits struct {
 	// MinBacklog is how many pods must wait for the scheduler, nominated ones included,
-	// for more to be nominated.
+	// for more to be nominated: a scheduler that keeps up gains nothing by it.
 	MinBacklog int
 	// MinSaving is how much sooner the scheduler must come to its next pod by a nomination for pods to be nominated that
-	// it would find a place for as well.
+	// it would find a place for as well. 0 nominates all of them, however few wait.
 	MinSaving time.Duration
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.

@@ -180,7 +180,7 @@ func TestSomePodsAreLeftToTheScheduler(t *testing.T) {
 
 func TestNothingIsNominatedWhileFewPodsWait(t *testing.T) {
 	limits := inOrder()
-	limits.MinBacklog = 10
+	limits.MinBacklog, limits.MinSaving = 10, time.Millisecond
 	run(t, limits, func(p *process) {
 		set(p, p.cluster, newNode("a", "100"))
 		pods := newPods(10, "1")
@@ -546,7 +546,7 @@ func TestPlansLeaveTheRoomOfPodsThatOthersNominated(t *testing.T) {
 
 func TestStuckPodsAreNominatedSoonAfterThereIsRoom(t *testing.T) {
 	limits := testLimits()
-	limits.MinBacklog = 10
+	limits.MinBacklog, limits.MinSaving = 10, time.Millisecond
 	run(t, limits, func(p *process) {
 		set(p, p.cluster, newNode("a", "1"))
 		set(p, p.cluster, newPods(20, "2")...)

@@ -103,11 +103,15 @@ func (g *gaps) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// stepsAside reports whether pods that are not gated are left to the scheduler: it is at work and it is not known how long
-// it takes by itself, nominations save too little, or it takes pods in another order and not all of them can be nominated.
+// stepsAside reports whether pods that are not gated are left to the scheduler: few wait, it is at work and it is not
+// known how long it takes by itself, nominations save too little, or it takes pods in another order and not all of them
+// can be nominated.
 func (c *course) stepsAside() bool {
 	if c.limits.MinSaving == 0 {
 		return false
+	}
+	if c.ahead()+len(c.backlog)+c.behind() < c.limits.MinBacklog {
+		return true
 	}
 	now := c.clock.Now()
 	saved, known := c.saving.perPod(now)

@@ -70,7 +70,7 @@ const (
 type Programs struct {
 	muster, emptyExtender, before string
 	profile                       map[string]any // fields of muster's profile
-	minBacklog                    int            // see muster.Options
+	eager                         bool           // see muster.Options
 }
 
 // BeforeEnv is the environment variable that names the executable of [Before].
@@ -88,10 +88,9 @@ func (p Programs) WithProfile(fields map[string]any) Programs {
 	return p
 }
 
-// WithMinBacklog returns the programs with a muster that nominates from a number of pods on, whatever that saves; by
-// its defaults for 0.
-func (p Programs) WithMinBacklog(pods int) Programs {
-	p.minBacklog = pods
+// WithEager returns the programs with a muster that nominates every pod, whatever that saves, or what saves enough.
+func (p Programs) WithEager(eager bool) Programs {
+	p.eager = eager
 	return p
 }
 
@@ -286,7 +285,7 @@ func percentageFlag(percentage int) []string {
 
 // enterMuster launches muster and prints the scheduler's configuration with flags.
 func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
-	o.Binary, o.Profile, o.MinBacklog = p.muster, p.profile, p.minBacklog
+	o.Binary, o.Profile, o.Eager = p.muster, p.profile, p.eager
 	server, err := muster.Launch(ctx, o)
 	if err != nil {
 		return nil, err

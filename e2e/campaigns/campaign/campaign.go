@@ -51,7 +51,7 @@ func (w way) apply(o *muster.Options) {
 	case nominating:
 		o.Selection = muster.Nominate
 	case eager:
-		o.Selection, o.MinBacklog = muster.Nominate, 1
+		o.Selection, o.Eager = muster.Nominate, true
 	case without:
 		o.Selection = muster.Extender
 	}

@@ -22,7 +22,7 @@
 //
 // It prints a table of medians, one of what a pod costs each process, and lines `figure NAME=VALUE`; ratios
 // are medians of the rounds' ratios. BENCH_SIZES, BENCH_ROUNDS and BENCH_PODS change what is measured;
-// BENCH_MIN_BACKLOG is the number of pods from which muster nominates, though it saves little.
+// BENCH_EAGER=1 has muster nominate every pod, though it saves little.
 package main
 
 import (
@@ -70,11 +70,11 @@ func run(ctx context.Context, trials []trial, getenv func(string) string, out io
 		return err
 	}
 	defer remove()
-	minBacklog, err := figures.FromEnv(getenv, backlogEnv, 0, maxPods)
+	eager, err := figures.FromEnv(getenv, eagerEnv, 0, 1)
 	if err != nil {
 		return err
 	}
-	programs = programs.WithMinBacklog(minBacklog)
+	programs = programs.WithEager(eager == 1)
 	for i, t := range trials {
 		if err := plans[i].carryOut(ctx, t, programs, out); err != nil {
 			return err

@@ -11,8 +11,8 @@ const (
 	sizesEnv  = "BENCH_SIZES"
 	roundsEnv = "BENCH_ROUNDS"
 	podsEnv   = "BENCH_PODS"
-	// backlogEnv is from how many pods on muster nominates, whatever that saves: on few nodes it saves little.
-	backlogEnv = "BENCH_MIN_BACKLOG"
+	// eagerEnv has muster nominate every pod, whatever that saves: on few nodes it saves little.
+	eagerEnv = "BENCH_EAGER"
 )
 
 const (

@@ -1,0 +1,21 @@
+package v1alpha2
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+// former returns the fields that there were, each with what to write in its place.
+func former() map[string]string {
+	return map[string]string{
+		"nomination.minBacklog": "take it out: 20 pods must wait; nomination.minSaving: 0s nominates every pod, however few wait",
+	}
+}
+
+// explained returns errors about the shape of a document, in which fields that there were are not told as unknown.
+func explained(errs field.ErrorList) field.ErrorList {
+	lines := former()
+	for _, err := range errs {
+		if line, was := lines[err.Field]; was {
+			err.Detail = line
+		}
+	}
+	return errs
+}
