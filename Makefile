@@ -93,7 +93,7 @@ lint: ## Run the linters over all modules
 	exit $$status
 
 .PHONY: house
-house: ## Measure the structure of the main module: large types, imports against the table in docs/design.md, long lines, listed words
+house: ## Measure the structure of the main module: size, options, models, large types, imports against the table in docs/design.md, listed words
 	@cd e2e && go run ./cmd/house
 	@$(MAKE) --no-print-directory interleavings
 

@@ -22,6 +22,7 @@ type Report struct {
 	nilChecks       int
 	versions        []string // files
 	long            int
+	shape           shape
 	words           []place
 	unused          []exception
 }
@@ -47,6 +48,7 @@ func Measure(root string) (*Report, error) {
 		sideways:  packages.sideways(files),
 		nilChecks: nilChecks(files, "server/extender", verbTypes()),
 		long:      longLines(files, columns),
+		shape:     shapeOf(files),
 		words:     words,
 		unused:    unused,
 	}
@@ -96,6 +98,11 @@ func (r *Report) Print(out io.Writer) {
 	for _, e := range r.unused {
 		fmt.Fprintf(out, "nothing in %s needs the exception %q\n", e.path, e.text)
 	}
+	for _, pair := range r.shape.circles {
+		fmt.Fprintf(out, "%s and %s import each other's packages\n", pair[0], pair[1])
+	}
+	fmt.Fprintf(out, "these judge what if for themselves: %s\n", strings.Join(r.shape.supposing, " "))
+	fmt.Fprintf(out, "these assume pods on nodes: %s\n", strings.Join(r.shape.assuming, " "))
 	largest := func(all []*size, figure func(*size) int) int {
 		if len(all) == 0 {
 			return 0
@@ -109,6 +116,12 @@ func (r *Report) Print(out io.Writer) {
 	fmt.Fprintf(out, "figure files_importing_a_config_version=%d\n", len(r.versions))
 	fmt.Fprintf(out, "figure lines_over_140=%d\n", r.long)
 	fmt.Fprintf(out, "figure listed_words=%d\n", len(r.words))
+	fmt.Fprintf(out, "figure product_lines=%d\n", r.shape.lines)
+	fmt.Fprintf(out, "figure options=%d\n", r.shape.options)
+	fmt.Fprintf(out, "figure what_if_models=%d\n", len(r.shape.supposing))
+	fmt.Fprintf(out, "figure places_that_assume=%d\n", len(r.shape.assuming))
+	fmt.Fprintf(out, "figure files_per_package=%.1f\n", r.shape.filesPerPackage())
+	fmt.Fprintf(out, "figure circles=%d\n", len(r.shape.circles))
 }
 
 // PrintWords prints where listed words stand.

@@ -23,7 +23,7 @@ func run() error {
 	update := flag.Bool("update", false, "rewrite the table of packages from their comments, and measure nothing")
 	words := flag.Bool("words", false, "print where listed words stand, and no figures")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "Usage of house:\n\n%s\n", house.WordsRule)
+		fmt.Fprintf(flag.CommandLine.Output(), "Usage of house:\n\n%s\n%s\n", house.ShapeRule, house.WordsRule)
 		flag.PrintDefaults()
 	}
 	flag.Parse()
