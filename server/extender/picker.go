@@ -62,25 +62,34 @@ func (p *picker) judge(c *call) predicates.View {
 // choose answers with the best candidate that fits, and assumes the pod there at
 // once, so that the next call counts it. It says which; "" when there is none.
 func (p *picker) choose(c *call) (node string, err error) {
-	for {
-		found, ok := p.bestNow(c)
-		if !ok {
-			return "", nil
-		}
-		switch err := p.cluster.AssumeAsJudged(c.subject.pod, found.on); {
-		case err == nil:
-			p.offer(c, found)
-			return found.on.Node.Name, nil
-		case !errors.Is(err, cluster.ErrNodeChanged):
-			c.outcome = outcomeError
-			wire.FilterError(&c.reply, err.Error())
-			return "", nil
-		case c.ctx.Err() != nil:
-			return "", c.ctx.Err()
-		}
-		c.lookAgain(p.cluster)
+	found, err := p.assume(c, p.bestNow)
+	switch {
+	case err == nil:
+		p.offer(c, found)
+		return found.on.Node.Name, nil
+	case errors.Is(err, errNoCandidate):
+		return "", nil
+	case c.ctx.Err() != nil:
+		return "", c.ctx.Err()
 	}
+	c.outcome = outcomeError
+	wire.FilterError(&c.reply, err.Error())
+	return "", nil
 }
+
+// assume has the pod of a call count on the candidate that is found for it, and returns the candidate.
+func (p *picker) assume(c *call, find func(*call) (candidate, bool)) (found candidate, err error) {
+	err = c.count(p.cluster, func() (on cluster.Basis, err error) {
+		var ok bool
+		if found, ok = find(c); !ok {
+			return on, errNoCandidate
+		}
+		return found.on, nil
+	})
+	return found, err
+}
+
+var errNoCandidate = errors.New("no candidate will do")
 
 // candidate is one of a request that fits, as it was judged on a snapshot.
 type candidate struct {
@@ -110,21 +119,15 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 	if planned == "" {
 		return false, nil
 	}
-	for c.ctx.Err() == nil {
-		found, ok := p.named(c, planned)
-		if !ok {
-			return false, nil
-		}
-		switch err := p.cluster.AssumeAsJudged(c.subject.pod, found.on); {
-		case err == nil:
-			p.offer(c, found)
-			return true, nil
-		case !errors.Is(err, cluster.ErrNodeChanged):
-			return false, nil // as choose will say
-		}
-		c.lookAgain(p.cluster)
+	found, err := p.assume(c, func(c *call) (candidate, bool) { return p.named(c, planned) })
+	switch {
+	case err == nil:
+		p.offer(c, found)
+		return true, nil
+	case c.ctx.Err() != nil:
+		return true, c.ctx.Err()
 	}
-	return true, c.ctx.Err()
+	return false, nil // choose will say why
 }
 
 // named returns the candidate of a name; it says false when there is none that fits.

@@ -1,7 +1,6 @@
 package extender
 
 import (
-	"errors"
 	"fmt"
 
 	"muster.dev/muster/cluster"
@@ -47,20 +46,13 @@ func (b *pods) stands(c *call, offered *offer) bool {
 // judgeAndCount has the pod of a call count on the node in the state in which it fits.
 func (b *pods) judgeAndCount(c *call, offered *offer) error {
 	b.reserved.avoid(c)
-	for range mostJudgements {
-		on, err := b.judge(c, offered)
-		if err != nil {
-			return err
+	judgements := 0
+	return c.count(b.cluster, func() (on cluster.Basis, err error) {
+		if judgements++; judgements > mostJudgements {
+			return on, errRestless
 		}
-		if err := b.cluster.AssumeAsJudged(c.subject.pod, on); !errors.Is(err, cluster.ErrNodeChanged) {
-			return err
-		}
-		if c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
-		c.lookAgain(b.cluster)
-	}
-	return errRestless
+		return b.judge(c, offered)
+	})
 }
 
 // judge says on what the pod of a call fits the node now, as if it counted nowhere yet.

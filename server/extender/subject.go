@@ -30,6 +30,25 @@ func (s *subject) view(profile *predicates.VerdictStore) predicates.View {
 	return profile.ViewAlone(s.pod)
 }
 
+// count has the pod of a call count on a node in the state in which judge found that it fits there. If the node, or
+// what else was read of the cluster, has changed since, judge is asked again about the pod as the watch shows it now,
+// until it objects or the call ends.
+func (c *call) count(in *cluster.Cluster, judge func() (on cluster.Basis, err error)) error {
+	for {
+		on, err := judge()
+		if err != nil {
+			return err
+		}
+		if err := in.AssumeAsJudged(c.subject.pod, on); !errors.Is(err, cluster.ErrNodeChanged) {
+			return err
+		}
+		if c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		c.lookAgain(in)
+	}
+}
+
 // lookAgain has the call go on with its pod as the watch shows it now.
 func (c *call) lookAgain(view *cluster.Cluster) {
 	if pod := view.PendingPod(c.subject.pod.UID); pod != nil {
