@@ -48,13 +48,11 @@ func Base() *Configuration {
 			MaxBytes: 256 << 20,
 		},
 		Nomination: Nomination{
-			MinBacklog: 20,
-			MinSaving:  metav1.Duration{Duration: 4 * time.Millisecond},
-			MaxAhead:   2000,
-			QPS:        500,
+			MinSaving: metav1.Duration{Duration: 4 * time.Millisecond},
+			MaxAhead:  2000,
+			QPS:       500,
 		},
 		Ahead: Ahead{
-			Reserve:        ReserveByNomination,
 			Margin:         metav1.Duration{Duration: 250 * time.Millisecond},
 			SchedulerLease: metav1.NamespaceSystem + "/kube-scheduler",
 		},
@@ -69,8 +67,6 @@ func Base() *Configuration {
 			EvictWhole:             true,
 			WhenShort:              WhenShortFinish,
 			BreakAfter:             metav1.Duration{Duration: 5 * time.Minute},
-			Gates:                  GatesNever,
-			GatedBy:                GatedByPolicy,
 		},
 		Load:        baseLoad(),
 		Logging:     Logging{Level: LogInfo},
@@ -114,6 +110,9 @@ const defaultShortlist = 32
 func (p *Profile) setDefaults() {
 	if p.NodeSelection == "" {
 		p.NodeSelection = NodeSelectionScheduler
+	}
+	if p.Gates == "" {
+		p.Gates = GatesNever
 	}
 	if p.Equivalence == "" {
 		p.Equivalence = EquivalenceControllerRef

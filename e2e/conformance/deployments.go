@@ -52,7 +52,7 @@ func GenerateDeployments(seed uint64, nodes, pods int) *Scenario {
 // pickingProfile is the default one with nodeSelection Extender, less what kube-scheduler lacks.
 func pickingProfile() Profile {
 	cfg := config.Default().Profiles[0]
-	cfg.NodeSelection = config.NodeSelectionExtender
+	cfg.NodeSelection = config.NodeSelectionMuster
 	absent := map[string]bool{}
 	for _, plugin := range plugins() {
 		absent[plugin.name] = plugin.absent != ""

@@ -29,7 +29,7 @@ type Mode struct {
 func Modes() []Mode {
 	var modes []Mode
 	for _, selection := range []config.NodeSelection{
-		config.NodeSelectionScheduler, config.NodeSelectionExtender, config.NodeSelectionNominate,
+		config.NodeSelectionScheduler, config.NodeSelectionMuster, config.NodeSelectionMuster,
 	} {
 		modes = append(modes, Mode{Selection: selection}, Mode{Selection: selection, Offload: true})
 	}

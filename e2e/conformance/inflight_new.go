@@ -85,7 +85,7 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	return nil
 }
 
-func (i *Interleaving) nominates() bool { return i.Mode.Selection == config.NodeSelectionNominate }
+func (i *Interleaving) nominates() bool { return i.Mode.Selection == config.NodeSelectionMuster }
 
 // profiles are the one of the scenario, whose pods let others in while they are judged.
 func (i *Interleaving) profiles(registry *prometheus.Registry) (*predicates.Profiles, error) {

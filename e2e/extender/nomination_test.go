@@ -16,7 +16,7 @@ import (
 const nominating = `
 profiles:
 - schedulerName: default-scheduler
-  nodeSelection: Nominate
+  nodeSelection: Muster
   equivalence: Template
 `
 

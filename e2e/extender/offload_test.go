@@ -128,7 +128,7 @@ func TestAnOffloadedSchedulerPreemptsOnTheOneNodeOfManyAtOnce(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
 	c.createPods(low...)
-	s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Extender}]"})
+	s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Muster}]"})
 	c.createPods(high...)
 	c.Eventually("the one node of each pod is to make place for it", func() error {
 		pods := c.Pods()

@@ -49,8 +49,8 @@ profiles:
 	all := []alike{
 		{name: "Scheduler", text: profile("nodeSelection: Scheduler")},
 		{name: "Scheduler with offload", text: profile("offload: true")},
-		{name: "Extender", text: profile("nodeSelection: Extender")},
-		{name: "Nominate", text: profile("nodeSelection: Nominate") + "nomination: {minBacklog: 1, minSaving: 0s}\n"},
+		{name: "Extender", text: profile("nodeSelection: Muster)},
+		{name: "Nominate", text: profile("nodeSelection: Muster) + "nomination: {minBacklog: 1, minSaving: 0s}\n"},
 		{name: "Ahead", text: profile("nodeSelection: Ahead"), change: optedIn},
 		{name: "a converted file", text: c.converted(byStrategy(strategy))},
 	}

@@ -27,7 +27,10 @@ import (
 type leading struct{ *turn }
 
 // leads reports whether a group starts without calls of the scheduler.
-func (g *group) leads(view View) bool { return view.Ahead(g.schedulerName) }
+func (g *group) leads(view View) bool {
+	store := view.Profile(g.schedulerName)
+	return store != nil && store.Profile.PlacesGated()
+}
 
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
@@ -35,8 +38,6 @@ func (t leading) reserve(p *member, contested bool) {
 	switch nominated := p.pod.Status.NominatedNodeName; {
 	case nominated == "" && p.gated() && !contested:
 		t.keepsRoom(p, record.RoomUncontested)
-	case nominated == "" && p.gated() && t.limits.Pin:
-		t.keepsRoom(p, record.RoomPinned)
 	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been restarted since
 		t.tellAnew(p)
 		return

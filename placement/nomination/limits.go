@@ -8,7 +8,7 @@ type Limits struct {
 	// for more to be nominated.
 	MinBacklog int
 	// MinSaving is how much sooner the scheduler must come to its next pod by a nomination for pods to be nominated that
-	// it would find a place for as well.
+	// it would find a place for as well. 0 nominates all of them, however few wait.
 	MinSaving time.Duration
 	// MaxAhead is how many pods are ahead of the scheduler at most: counted on a node
 	// and not taken up yet.

@@ -49,7 +49,7 @@ func (n *Nominator) draw() (batch []*nominee, more bool) {
 	ahead := n.course.ahead()
 	room := n.limits.MaxAhead - ahead
 	size := min(len(n.course.backlog), n.limits.BatchPods, max(n.limits.MaxAhead/4, 1))
-	few := ahead+len(n.course.backlog)+n.course.behind() < n.limits.MinBacklog || n.course.stepsAside()
+	few := n.course.stepsAside()
 	switch {
 	case size == 0, few && !slices.ContainsFunc(n.course.backlog, (*nominee).mustBePlaced):
 		return nil, false

@@ -14,8 +14,6 @@ const (
 	gapsNeeded = 9
 	// idle is a gap in which the scheduler had nothing to do.
 	idle = 100 * time.Millisecond
-	// atWork is for how long after a call the scheduler is taken to be busy.
-	atWork = time.Second
 	// oldGap is the age from which on gaps say nothing of what the scheduler does now.
 	oldGap = time.Minute
 	// fewStanding nominations make no difference to pods without one.
@@ -103,18 +101,18 @@ func (g *gaps) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// stepsAside reports whether pods that are not gated are left to the scheduler: it is at work and it is not known how long
-// it takes by itself, nominations save too little, or it takes pods in another order and not all of them can be nominated.
+// stepsAside reports whether pods that are not gated are left to the scheduler: few wait, it is not known how long the
+// scheduler takes by itself, nominations save too little, or it takes pods in another order and not all of them can be
+// nominated. A scheduler that never asks is not known.
 func (c *course) stepsAside() bool {
 	if c.limits.MinSaving == 0 {
 		return false
 	}
-	now := c.clock.Now()
-	saved, known := c.saving.perPod(now)
-	if !known {
-		return now.Sub(c.saving.asked) < atWork
+	if c.ahead()+len(c.backlog)+c.behind() < c.limits.MinBacklog || c.saving.astray {
+		return true
 	}
-	return c.saving.astray || saved < c.limits.MinSaving
+	saved, known := c.saving.perPod(c.clock.Now())
+	return !known || saved < c.limits.MinSaving
 }
 
 // crowds reports whether many nominations stand and hold up pods like this one that have none. The scheduler

@@ -40,7 +40,7 @@ type SchedulerOptions struct {
 	// PercentageOfNodes is that after which kube-scheduler stops looking for more that fit. 0 is muster's choice, by
 	// profile: as few as possible where [fewWillDo], else kube-scheduler's. -1 is kube-scheduler's for all of them.
 	PercentageOfNodes int32
-	// Offload has all profiles of muster be as with offload: true.
+	// Offload has all profiles of muster be as with nodeSelection: Muster and offload: true.
 	Offload bool
 	// NoPreemption has kube-scheduler evict no pods where it offloads.
 	NoPreemption bool

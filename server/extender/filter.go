@@ -77,5 +77,5 @@ func (e *Extender) filterStranger(c *call) {
 
 // picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.
 func (c *call) picksNode() bool {
-	return c.store.Profile.NodeSelection != config.NodeSelectionScheduler
+	return c.store.Profile.NodeSelection == config.NodeSelectionMuster
 }

@@ -35,7 +35,7 @@ func Contenders() []Contender {
 		{"reference, blind until bind", BlindReference},
 		{nameReference, Reference},
 		{nameMusterScheduler, Muster(config.NodeSelectionScheduler)},
-		{nameMusterExtender, Muster(config.NodeSelectionExtender)},
+		{nameMusterExtender, Muster(config.NodeSelectionMuster)},
 	}
 }
 

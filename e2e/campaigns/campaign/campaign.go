@@ -35,9 +35,9 @@ import (
 type way string
 
 const (
-	// nominating is nodeSelection: Nominate.
+	// nominating is nodeSelection: Muster.
 	nominating way = "nominating"
-	// without is nodeSelection: Extender, which differs in nothing but nomination.
+	// without is nodeSelection: Muster, which differs in nothing but nomination.
 	without way = "without nomination"
 	// eager nominates whenever a pod waits.
 	eager way = "eager"
