@@ -197,6 +197,16 @@ func TestNothingIsNominatedWhileFewPodsWait(t *testing.T) {
 	})
 }
 
+func TestWithoutALeastSavingAPodThatWaitsAloneIsNominated(t *testing.T) {
+	limits := inOrder()
+	limits.MinBacklog, limits.MinSaving = 10, 0
+	run(t, limits, func(p *process) {
+		set(p, p.cluster, newNode("a", "100"), newPod("p", "1"))
+		p.after(time.Second)
+		p.wantWritten("p → a")
+	})
+}
+
 func TestNoMorePodsAreAheadOfTheSchedulerThanAllowed(t *testing.T) {
 	limits := inOrder()
 	limits.MaxAhead = 8

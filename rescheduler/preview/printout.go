@@ -41,7 +41,7 @@ type printout struct {
 	Unmoved    []refusal   `json:"unmoved,omitempty"`
 	// Excluded are all pods on nodes that no plan moves, if that is asked for.
 	Excluded []exclusion `json:"excluded,omitempty"`
-	// Cost is that of all steps, 1 for a plain eviction.
+	// Cost adds up the costs of all steps; a plain eviction costs 1.
 	Cost    float64 `json:"cost"`
 	Late    bool    `json:"late,omitempty"`
 	Figures struct {

@@ -15,7 +15,7 @@ import (
 // Room is room that a plan keeps on a node for one pod, as told to the scheduler.
 type Room struct {
 	Plan *v1alpha1.ReschedulingPlan
-	// Name is that of no other room of the plan.
+	// Name tells the room from the other rooms of the plan.
 	Name string
 	Node string
 	// For is the pod that is to come, without a node. It must not be changed.
@@ -101,7 +101,7 @@ func (k *Keeper) TakenBy(pod types.UID) (plan *v1alpha1.ReschedulingPlan, name s
 	return nil, ""
 }
 
-// name is that of the placeholder within its plan.
+// name returns the name of the placeholder within its plan.
 func (r *reservation) name() string {
 	name := string(r.pod.UID)
 	return name[strings.LastIndexByte(name, '/')+1:]

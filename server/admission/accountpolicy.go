@@ -17,7 +17,7 @@ import (
 
 // Account is an identity that programs write to the API server with, and which of them do.
 type Account struct {
-	// Name is that of the policy and of its binding.
+	// Name names the policy and its binding.
 	Name string
 	// User is the API server's name for the account, as in system:serviceaccount:kube-system:muster.
 	User string

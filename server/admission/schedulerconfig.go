@@ -37,8 +37,9 @@ type SchedulerOptions struct {
 	// Kubeconfig is kube-scheduler's, "" for its in-cluster credentials.
 	Kubeconfig  string
 	LeaderElect bool
-	// PercentageOfNodes is that after which kube-scheduler stops looking for more that fit. 0 is muster's choice, by
-	// profile: as few as possible where [fewWillDo], else kube-scheduler's. -1 is kube-scheduler's for all of them.
+	// PercentageOfNodes is how many percent of the nodes must fit for kube-scheduler to stop looking for more. 0 leaves the
+	// choice to muster, by profile: as few as possible where [fewWillDo], else kube-scheduler's default. -1 is that default
+	// for all profiles.
 	PercentageOfNodes int32
 	// Offload has all profiles of muster be as with offload: true.
 	Offload bool

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// schedulerPolicyName is that of the policy and of its binding.
+// schedulerPolicyName names the policy and its binding.
 const schedulerPolicyName = PolicyName + "-scheduler"
 
 // Assignable are the schedulers that pods can be given to. What has no scheduler is default-scheduler's already, and pods

@@ -25,7 +25,7 @@ type ConfigFile struct {
 	// Decode returns the valid configuration that its content stands for, with what flags
 	// change of it.
 	Decode func(content []byte) (cfg *config.Configuration, warnings []string, err error)
-	// LogLevel is that of the process's log, which follows logging.level; nil for none.
+	// LogLevel is the level of the process's log, which follows logging.level; nil for none.
 	LogLevel *slog.LevelVar
 }
 

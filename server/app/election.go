@@ -72,7 +72,7 @@ func (e *Election) ineligible() <-chan struct{} {
 	return e.candidate.Ineligible()
 }
 
-// Term is that of this process, zero before it leads and when nobody is elected.
+// Term returns the term of this process, zero before it leads and when nobody is elected.
 func (e *Election) Term() leadership.Term {
 	if term := e.term.Load(); term != nil {
 		return *term

@@ -30,7 +30,7 @@ import (
 
 const header = "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"
 
-// reloading is a bench whose configuration is that of a file.
+// reloading is a bench that reads its configuration from a file.
 type reloading struct {
 	*servertest.Bench
 	path     string

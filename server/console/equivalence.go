@@ -27,8 +27,8 @@ type classRow struct {
 	Calls      int    `json:"calls"`
 	Hits       int    `json:"hits"` // calls that found it remembered
 	Bytes      int64  `json:"bytes"`
-	// Generation is that of the snapshot that it was last asked on, AgeSeconds how long ago that
-	// was, Judged on how many nodes it was judged, Fitting how many of these fit then.
+	// Generation names the snapshot of the last call about the class, and AgeSeconds says how long ago that was. Judged
+	// counts the nodes that the class is judged on, and Fitting those where it fits.
 	Generation uint64  `json:"generation"`
 	AgeSeconds float64 `json:"ageSeconds"`
 	Judged     int     `json:"judged"`

@@ -63,8 +63,8 @@ func FuzzVerbs(f *testing.F) {
 	})
 }
 
-// callVerb calls a verb, in a cluster that is made for it. Time is that of a bubble: a call about a pod
-// that is not known waits for it, and no goroutine may be left.
+// callVerb calls a verb, in a cluster that is made for it. It runs in a bubble of time: a call about an unknown pod
+// waits for the pod, and no goroutine may be left.
 func callVerb(t *testing.T, verb string, selection byte, length int64, text []byte) {
 	var bound []*corev1.Binding
 	client := bindings(func(binding *corev1.Binding) error {

@@ -69,8 +69,8 @@ func (p *picker) choose(c *call) (node string, err error) {
 		return found.on.Node.Name, nil
 	case errors.Is(err, errNoCandidate):
 		return "", nil
-	case c.ctx.Err() != nil:
-		return "", c.ctx.Err()
+	case errors.Is(err, c.ctx.Err()):
+		return "", err
 	}
 	c.outcome = outcomeError
 	wire.FilterError(&c.reply, err.Error())
@@ -119,13 +119,16 @@ func (p *picker) confirm(c *call, planned string) (done bool, err error) {
 	if planned == "" {
 		return false, nil
 	}
+	if c.ctx.Err() != nil {
+		return true, c.ctx.Err()
+	}
 	found, err := p.assume(c, func(c *call) (candidate, bool) { return p.named(c, planned) })
 	switch {
 	case err == nil:
 		p.offer(c, found)
 		return true, nil
-	case c.ctx.Err() != nil:
-		return true, c.ctx.Err()
+	case errors.Is(err, c.ctx.Err()):
+		return true, err
 	}
 	return false, nil // choose will say why
 }

@@ -29,7 +29,7 @@ type Options struct {
 	Clock      clock.WithDelayedExecution
 	// Leases reads and writes the lease, and nothing else; see [NewLeaseClient].
 	Leases coordinationv1client.LeasesGetter
-	// Config is valid. Its namespace is that of the lease.
+	// Config is valid. Its namespace holds the lease.
 	Config config.LeaderElection
 	// Name of the lease.
 	Name string
