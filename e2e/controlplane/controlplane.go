@@ -231,6 +231,13 @@ func (cp *ControlPlane) Pids() map[binaries.Binary]int {
 	return pids
 }
 
+// Process returns a component that runs, nil for none.
+func (cp *ControlPlane) Process(b binaries.Binary) *process.Process {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	return cp.running[b]
+}
+
 var startOrder = []binaries.Binary{
 	binaries.Etcd, binaries.APIServer, binaries.ControllerManager, binaries.KWOK, binaries.Scheduler,
 	binaries.MetricsServer, binaries.Prometheus,

@@ -5,7 +5,6 @@ package extender_test
 import (
 	"context"
 	"errors"
-	"syscall"
 	"testing"
 
 	"muster.dev/muster/e2e/binaries"
@@ -17,12 +16,9 @@ import (
 // the end of the test does as well.
 func (c *cluster) pauseAPIServer() (resume func()) {
 	c.Helper()
-	pid := c.Pids()[binaries.APIServer]
-	send := func(signal syscall.Signal) {
-		c.Must(syscall.Kill(pid, signal))
-	}
-	send(syscall.SIGSTOP)
-	resume = func() { send(syscall.SIGCONT) }
+	server := c.Process(binaries.APIServer)
+	c.Must(server.Pause())
+	resume = func() { c.Must(server.Resume()) }
 	c.Cleanup(resume)
 	return resume
 }
