@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,7 +27,9 @@ func CreateGatePolicy(ctx context.Context, client kubernetes.Interface, binary, 
 		return fmt.Errorf("muster gate-policy: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	registration := client.AdmissionregistrationV1()
-	for document := range bytes.SplitSeq(printed, []byte("\n---\n")) {
+	// The policy for members comes first. The API server is shown objects of a kind in the order in which they are created: once it
+	// gates members by what is created last, it has all that is printed.
+	for _, document := range slices.Backward(bytes.Split(printed, []byte("\n---\n"))) {
 		var kind metav1.TypeMeta
 		if err := yaml.Unmarshal(document, &kind); err != nil {
 			return fmt.Errorf("parse what muster gate-policy prints: %w", err)
