@@ -26,7 +26,7 @@ import (
 // runAhead runs a Manager for gangs that start without calls of the scheduler.
 func runAhead(t *testing.T, test func(p *process)) {
 	t.Helper()
-	runBy(t, clock.RealClock{}, config.NodeSelectionAhead, test)
+	runBy(t, clock.RealClock{}, config.GatesUntilPlace, test)
 }
 
 // recorded are the starts that were recorded.
@@ -404,26 +404,6 @@ func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
 	})
 }
 
-func TestAContestedGangMayBePinned(t *testing.T) {
-	runAhead(t, func(p *process) {
-		p.limit(func(l *Limits) { l.Pin = true })
-		pods := members("g", 2, "1", gated)
-		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"))
-		p.set(objects(pods)...)
-		p.after(100 * time.Millisecond)
-		p.wrote("in one write for each", "lift g-0", "lift g-1", "pin g-0", "pin g-1")
-		for _, pod := range pods {
-			terms := p.latest(pod).Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-			if got, want := terms[0].MatchFields[0].Values[0], p.cluster.Assumed(pod.UID); got != want {
-				t.Errorf("%s is pinned to %s, its place is %s", pod.Name, got, want)
-			}
-		}
-		if len(p.recorded()) != 1 || p.recorded()[0].Room != record.RoomPinned {
-			t.Errorf("its start was recorded as %+v", p.recorded())
-		}
-	})
-}
-
 func TestWhatHasNoPlaceIsKeptOrLeftToTheScheduler(t *testing.T) {
 	for waits, want := range map[bool][]string{true: nil, false: {"lift g-2"}} {
 		t.Run(fmt.Sprint(waits), func(t *testing.T) {
@@ -441,20 +421,6 @@ func TestWhatHasNoPlaceIsKeptOrLeftToTheScheduler(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAPinnedGangWaitsForItsVictims(t *testing.T) {
-	runAhead(t, func(p *process) {
-		p.limit(func(l *Limits) { l.Pin = true })
-		victim := members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0]
-		p.set(podGroup("g", 2), node("a", "2"), victim)
-		p.set(objects(members("g", 2, "1", gated))...)
-		p.after(20 * time.Second)
-		p.wrote("with a victim that takes its time", "evict low-0")
-		p.delete(victim)
-		p.after(time.Second)
-		p.wrote("when it is gone", "lift g-0", "lift g-1", "pin g-0", "pin g-1")
-	})
 }
 
 func TestAPlaceThatWasShownToBeFreeIsReservedAfterAWhile(t *testing.T) {

@@ -59,15 +59,21 @@ func run(t *testing.T, test func(p *process)) {
 // runAt is run with another clock for the placing of pods.
 func runAt(t *testing.T, placing clock.PassiveClock, test func(p *process)) {
 	t.Helper()
-	runBy(t, placing, config.NodeSelectionScheduler, test)
+	runBy(t, placing, config.GatesNever, test)
 }
 
-// runBy is run for a profile in which nodes are selected so.
-func runBy(t *testing.T, placing clock.PassiveClock, selection config.NodeSelection, test func(p *process)) {
+// runGated is run for a profile whose pods are gated for so long.
+func runGated(t *testing.T, gates config.Gates, test func(p *process)) {
+	t.Helper()
+	runBy(t, clock.RealClock{}, gates, test)
+}
+
+// runBy is runGated with another clock for the placing of pods.
+func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test func(p *process)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.Default()
-		cfg.Profiles[0].Equivalence, cfg.Profiles[0].NodeSelection = config.EquivalenceTemplate, selection
+		cfg.Profiles[0].Equivalence, cfg.Profiles[0].Gates = config.EquivalenceTemplate, gates
 		profile, err := predicates.NewProfile(&cfg.Profiles[0])
 		if err != nil {
 			t.Fatal(err)
@@ -189,32 +195,11 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) erro
 	return nil
 }
 
-// Pin implements Client.
-func (p *process) Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error {
-	next := pod.DeepCopy()
-	next.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-			MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}},
-		}}},
-	}}
-	p.mu.Lock()
-	p.writes = append(p.writes, "pin "+pod.Name+" "+node)
-	p.mu.Unlock()
-	return p.LiftGate(ctx, next, gate)
-}
-
 // refuse has writes that lift gates, wake or evict fail from now on, nil for not any more.
 func (p *process) refuse(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusal = err
-}
-
-// gate has the Manager treat gates so from now on.
-func (p *process) gate(gates config.GangGates) {
-	p.Manager.mu.Lock()
-	defer p.Manager.mu.Unlock()
-	p.state.Configure(p.limits.Limits, gatesOf(gates))
 }
 
 // written returns what was written since the last call, in the order of the words.

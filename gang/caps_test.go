@@ -17,7 +17,7 @@ func (p *process) limit(change func(*Limits)) {
 	p.Manager.mu.Lock()
 	defer p.Manager.mu.Unlock()
 	change(&p.limits)
-	p.state.Configure(p.limits.Limits, core.GatesNever)
+	p.state.Configure(p.limits.Limits)
 }
 
 func TestALongScheduleTimeoutIsCutToTheLongestThatCounts(t *testing.T) {

@@ -37,8 +37,7 @@ func (p *process) wrote(when string, want ...string) {
 }
 
 func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilMembers)
+	runGated(t, config.GatesUntilMembers, func(p *process) {
 		pods := members("g", 4, "1", gated)
 		p.set(podGroup("g", 3), pods[0], pods[1]) // and no node
 		p.after(time.Minute)
@@ -59,29 +58,8 @@ func TestTheGatesOfAGangAreLiftedTogetherWhenItsMembersExist(t *testing.T) {
 	})
 }
 
-func TestTheGatesOfAGangAreLiftedTogetherWhenItHasAPlace(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilPlace)
-		pods := members("g", 4, "1", gated)
-		p.set(podGroup("g", 3), node("a", "2"))
-		p.set(objects(pods)...)
-		p.after(time.Minute)
-		p.wrote("without room")
-		if got, want := p.why("g"), "places for 2 of 3 members; 1 of 1 nodes: Insufficient cpu"; got != want {
-			t.Errorf("it waits because: %s, want: %s", got, want)
-		}
-		p.set(node("b", "1"))
-		p.after(5 * time.Second)
-		p.wrote("with room for three", "lift g-0", "lift g-1", "lift g-2", "nominate g-0", "nominate g-1", "nominate g-2")
-		p.start(pods[:3]...)
-		p.after(100 * time.Millisecond)
-		p.wrote("when the gang has started", "lift g-3")
-	})
-}
-
 func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilMembers)
+	runGated(t, config.GatesUntilMembers, func(p *process) {
 		pods := members("g", 2, "1", gated)
 		p.set(podGroup("g", 4), pods[0], pods[1], members("g", 3, "1")[2])
 		p.after(time.Second)
@@ -98,7 +76,7 @@ func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
 func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 	unlabelled := func(pod *corev1.Pod) { pod.Labels = nil }
 	for name, test := range map[string]struct {
-		gates config.GangGates
+		gates config.Gates
 		pod   *corev1.Pod
 		then  func(pod *corev1.Pod)
 	}{
@@ -118,8 +96,7 @@ func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 		"its gang says that one is enough of it": {config.GatesUntilMembers, members("alone", 1, "1", gated)[0], nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, func(p *process) {
-				p.gate(test.gates)
+			runGated(t, test.gates, func(p *process) {
 				p.set(podGroup("g", 2), podGroup("alone", 1), podGroup("started", 1), node("a", "1"))
 				p.set(members("started", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeName = "a" })[0], test.pod)
 				p.after(time.Second)
@@ -136,8 +113,7 @@ func TestNoPodIsLeftGatedWithoutReason(t *testing.T) {
 }
 
 func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilPlace)
+	runGated(t, config.GatesUntilMembers, func(p *process) {
 		pods := members("g", 2, "1", gated)
 		gatedByOthers(pods[1])
 		p.set(podGroup("g", 2), node("a", "2"))
@@ -155,85 +131,25 @@ func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
 }
 
 func TestTheGatesOfGangsThatStartTogetherAreLiftedTogether(t *testing.T) {
-	for _, gates := range []config.GangGates{config.GatesUntilMembers, config.GatesUntilPlace} {
-		t.Run(string(gates), func(t *testing.T) {
-			run(t, func(p *process) {
-				p.gate(gates)
-				for _, name := range []string{"masters", "workers"} {
-					group := podGroup(name, 2)
-					group.SetAnnotations(map[string]string{v1alpha1.AnnotationGroups: `["default/masters", "default/workers"]`})
-					p.set(group)
-				}
-				masters, workers := members("masters", 2, "1", gated), members("workers", 2, "1", gated)
-				p.set(masters[0], masters[1], workers[0])
-				p.after(time.Minute)
-				p.wrote("while a worker is missing")
-				p.set(workers[1], node("a", "8"))
-				p.after(time.Second)
-				p.wrote("when all are there", "lift masters-0", "lift masters-1", "lift workers-0", "lift workers-1",
-					"nominate masters-0", "nominate masters-1", "nominate workers-0", "nominate workers-1")
-			})
-		})
-	}
-}
-
-func TestAGangThatMayGetItsPlaceByPreemptionIsNotGated(t *testing.T) {
-	never := corev1.PreemptNever
-	for name, test := range map[string]struct {
-		priority int32
-		change   func(*corev1.Pod)
-		want     []string
-	}{
-		"its priority is higher than that of a pod on a node": {1, func(*corev1.Pod) {}, []string{"lift g-0", "lift g-1"}},
-		"one member never does": {1, func(pod *corev1.Pod) {
-			if pod.Name == "g-1" {
-				pod.Spec.PreemptionPolicy = &never
-			}
-		}, nil},
-		"one member is no higher": {1, func(pod *corev1.Pod) {
-			if pod.Name == "g-1" {
-				pod.Spec.Priority = nil
-			}
-		}, nil},
-		"it is as high":     {0, func(*corev1.Pod) {}, nil},
-		"it never preempts": {1, func(pod *corev1.Pod) { pod.Spec.PreemptionPolicy = &never }, nil},
-		"it is not complete yet": {1, func(pod *corev1.Pod) {
-			pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: "x"})
-		}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, func(p *process) {
-				p.gate(config.GatesUntilPlace)
-				p.set(podGroup("g", 2), node("a", "1"), members("other", 1, "1", func(pod *corev1.Pod) {
-					pod.Labels, pod.Spec.NodeName = nil, "a"
-				})[0])
-				p.set(objects(members("g", 2, "1", gated, ofPriority(test.priority), test.change))...)
-				p.after(time.Minute)
-				p.wrote("without room", test.want...)
-			})
-		})
-	}
-}
-
-func TestThePodThatAGangOutranksMayComeLater(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilPlace)
-		p.set(node("a", "2"), podGroup("g", 2), podGroup("h", 2))
-		p.set(members("other", 1, "1", alone, on("a"), ofPriority(2))[0])
-		for _, group := range []string{"g", "h"} {
-			p.set(objects(members(group, 2, "1", gated, ofPriority(1)))...)
+	runGated(t, config.GatesUntilMembers, func(p *process) {
+		for _, name := range []string{"masters", "workers"} {
+			group := podGroup(name, 2)
+			group.SetAnnotations(map[string]string{v1alpha1.AnnotationGroups: `["default/masters", "default/workers"]`})
+			p.set(group)
 		}
+		masters, workers := members("masters", 2, "1", gated), members("workers", 2, "1", gated)
+		p.set(masters[0], masters[1], workers[0])
 		p.after(time.Minute)
-		p.wrote("while who runs is more important")
-		p.set(members("low", 1, "1", alone, on("a"))[0])
-		p.after(time.Minute)
-		p.wrote("with one that is less so", "lift g-0", "lift g-1", "lift h-0", "lift h-1")
+		p.wrote("while a worker is missing")
+		p.set(workers[1], node("a", "8"))
+		p.after(time.Second)
+		p.wrote("when all are there", "lift masters-0", "lift masters-1", "lift workers-0", "lift workers-1",
+			"nominate masters-0", "nominate masters-1", "nominate workers-0", "nominate workers-1")
 	})
 }
 
 func TestAGateThatCouldNotBeLiftedIsTriedAgain(t *testing.T) {
-	run(t, func(p *process) {
-		p.gate(config.GatesUntilMembers)
+	runGated(t, config.GatesUntilMembers, func(p *process) {
 		p.refuse(errors.New("the API server is away"))
 		p.set(podGroup("g", 2))
 		p.set(objects(members("g", 2, "1", gated))...)
@@ -260,8 +176,7 @@ func TestAGateThatMustNotBeLiftedHoldsUpNobodyElse(t *testing.T) {
 		{"as the API server is away", errors.New("the API server is away"), true, 60},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			run(t, func(p *process) {
-				p.gate(config.GatesUntilMembers)
+			runGated(t, config.GatesUntilMembers, func(p *process) {
 				p.refuse(test.err)
 				p.set(podGroup("g", 1), members("g", 1, "1", gated)[0])
 				p.after(time.Second / 2)

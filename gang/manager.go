@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/gang/core"
@@ -39,8 +38,6 @@ type Options struct {
 	Epoch    func() record.Epoch
 	// Reservations, if set, is the room that is kept for members by plans of the rescheduler.
 	Reservations Reservations
-	// Gates says when the gates of members are lifted.
-	Gates config.GangGates
 	// Seed breaks ties between nodes.
 	Seed uint64
 }
@@ -89,7 +86,7 @@ func New(o Options) *Manager {
 		inbox:   inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 		writes:  writes{o.Client, o.Writer},
 		records: records{recorder: o.Recorder, epoch: o.Epoch},
-		state:   core.New(o.Limits.Limits, gatesOf(o.Gates)),
+		state:   core.New(o.Limits.Limits),
 		search: &search{
 			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations, budget: newBudget(o.Clock, o.Limits),
 			took: metrics.planning, seed: o.Seed,
@@ -100,17 +97,6 @@ func New(o Options) *Manager {
 	m.records.write = func(r core.WriteRecords) { go m.writeRecords(r) }
 	o.Registerer.MustRegister(newCensus(m))
 	return m
-}
-
-func gatesOf(gates config.GangGates) core.Gates {
-	switch gates {
-	case config.GatesUntilMembers:
-		return core.GatesUntilMembers
-	case config.GatesUntilPlace:
-		return core.GatesUntilPlace
-	case config.GatesNever:
-	}
-	return core.GatesNever
 }
 
 // Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -55,11 +54,6 @@ func (v *view) Untried(schedulerName string, first uint64, since time.Time) bool
 }
 
 func (v *view) Waits(first uint64) bool { return v.cluster.Waits(first) }
-
-func (v *view) Ahead(schedulerName string) bool {
-	store := v.profiles.Of(schedulerName)
-	return store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead
-}
 
 func (v *view) Profile(schedulerName string) *predicates.VerdictStore {
 	return v.profiles.Of(schedulerName)

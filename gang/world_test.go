@@ -34,7 +34,7 @@ type world struct {
 	*Manager
 	clock   *clocktesting.FakeClock
 	cluster *cluster.Cluster
-	gates   config.GangGates
+	gates   config.Gates
 	store   *predicates.VerdictStore
 	pods    map[types.UID]*corev1.Pod // as the API server has them, except finished pods
 	done    map[types.UID]*corev1.Pod // succeeded pods
@@ -67,13 +67,15 @@ var groupNames = []string{"one", "two"}
 
 func newWorld(t *rapid.T) *world {
 	cfg := config.Default()
-	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
+	gates := rapid.SampledFrom([]config.Gates{config.GatesNever, config.GatesUntilMembers}).Draw(t, "gates")
+	cfg.Profiles[0].Equivalence, cfg.Profiles[0].Gates = config.EquivalenceTemplate, gates
 	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{
 		T:       t,
+		gates:   gates,
 		clock:   clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		pods:    map[types.UID]*corev1.Pod{},
 		done:    map[types.UID]*corev1.Pod{},
@@ -90,15 +92,11 @@ func newWorld(t *rapid.T) *world {
 	limits := DefaultLimits(30*time.Second, time.Hour, time.Hour)
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.cluster = c
-	w.gates = rapid.SampledFrom([]config.GangGates{
-		config.GatesNever, config.GatesUntilMembers, config.GatesUntilPlace,
-	}).Draw(t, "gates")
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
 		Epoch:    func() record.Epoch { return record.Epoch{} },
 		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
 		Profiles: predicates.NewProfiles(w.store),
-		Gates:    w.gates,
 	})
 	w.records.write = func(r core.WriteRecords) { w.commits = append(w.commits, r) }
 	c.FollowPods(w.inbox.put)

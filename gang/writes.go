@@ -98,11 +98,7 @@ func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, er
 		return false, nil
 	}
 	pod := w.Pod
-	if w.Node != "" {
-		err = m.writes.client.Pin(ctx, pod.Pod, w.Node, v1alpha1.SchedulingGate)
-	} else {
-		err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
-	}
+	err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	refused := refusesPod(err)
 	m.do(core.GateLifted{UID: uid, Err: err, Refused: refused})
 	switch {

@@ -169,7 +169,7 @@ func newStore(t interface{ Fatal(...any) }) (*cluster.Cluster, *predicates.Verdi
 
 func newStoreAt(t interface{ Fatal(...any) }, now clock.PassiveClock) (*cluster.Cluster, *predicates.VerdictStore) {
 	cfg := config.Default()
-	cfg.Profiles[0].NodeSelection = config.NodeSelectionExtender
+	cfg.Profiles[0].NodeSelection = config.NodeSelectionMuster
 	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
 		t.Fatal(err)

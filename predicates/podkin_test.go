@@ -229,7 +229,7 @@ func TestAProfileReadsWhatItsPluginsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := profileWith(config.PodTopologySpread, test.args)
-			cfg.NodeSelection = config.NodeSelectionExtender
+			cfg.NodeSelection = config.NodeSelectionMuster
 			profile, err := NewProfile(cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,8 @@ type Profile struct {
 	Name string
 	// NodeSelection says who picks the node.
 	NodeSelection config.NodeSelection
+	// Gates says how long pods are gated.
+	Gates config.Gates
 	// Offload says that kube-scheduler leaves to muster the predicates that both know.
 	Offload bool
 	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
@@ -40,8 +42,8 @@ type weighted struct {
 // ones, each made for this profile. Given plugins that are not turned on are left out.
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
-		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Offload: cfg.Offload, Mirrors: cfg.IsDefault(), Shortlist: cfg.ShortlistSize(),
-		equivalence: cfg.Equivalence,
+		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Gates: cfg.Gates, Offload: cfg.Offload, Mirrors: cfg.IsDefault(),
+		Shortlist: cfg.ShortlistSize(), equivalence: cfg.Equivalence,
 	}
 	scores := cfg.OwnScores()
 	if p.Shortlist > 0 {
@@ -93,6 +95,9 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	}
 	return p, nil
 }
+
+// PlacesGated reports whether pods are placed while a gate keeps them from kube-scheduler, which need not ask about them.
+func (p *Profile) PlacesGated() bool { return p.Gates == config.GatesUntilPlace }
 
 // Plugin returns the plugin of that name that the profile was made with. It says false when there
 // is none, or it is not turned on.

@@ -101,7 +101,6 @@ func newGangs(
 	if gangs.WhenShort == config.WhenShortBreak {
 		limits.BreakAfter = gangs.BreakAfter.Duration
 	}
-	limits.Pin = b.Config.Ahead.Reserve == config.ReserveByPin
 	limits.Margin = b.Config.Ahead.Margin.Duration
 	limits.DenyTTL = gangs.DeniedTTL.Duration
 	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole
@@ -119,7 +118,6 @@ func newGangs(
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
 		Limits: limits,
-		Gates:  gangs.Gates,
 		Seed:   rand.Uint64(),
 	}
 	if keeper != nil {
@@ -130,7 +128,7 @@ func newGangs(
 
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.
 func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
-	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.HasAhead() {
+	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.PlacesGated() {
 		schedulerlease.Follow(ctx, a.client, lease, changed)
 	}
 }
@@ -151,10 +149,10 @@ func newNominator(
 	limits.MinSaving, limits.MaxAhead = b.Config.Nomination.MinSaving.Duration, int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
-		Skip:    isMember,
-		Before:  before,
-		Reserve: b.Config.Ahead.Reserve, Reservations: kept{keeper, b.cluster, placeholders},
-		Client: client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
+		Skip:         isMember,
+		Before:       before,
+		Reservations: kept{keeper, b.cluster, placeholders},
+		Client:       client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }
 

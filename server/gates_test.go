@@ -18,15 +18,15 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// review posts a review to a webhook of a server that gates members, or not, and selects nodes in some way.
-func review(t *testing.T, path string, selection config.NodeSelection, gates config.GangGates, body string) *httptest.ResponseRecorder {
+// review posts a review to a webhook of a server with a profile that gates pods, or not.
+func review(t *testing.T, path string, gates config.Gates, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	files := newIdentity(t)
 	files.write(newAuthority(t).issue("muster"))
 	// It neither is ready nor leads.
 	p := newProcess(t, func(cfg *config.Configuration) {
-		cfg.Gangs.Gates, cfg.Serving.MaxBodyBytes = gates, 1<<12
-		cfg.Profiles[0].NodeSelection = selection
+		cfg.Serving.MaxBodyBytes = 1 << 12
+		cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Gates = config.NodeSelectionMuster, gates
 		cfg.Serving.TLS, cfg.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
 	request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -41,15 +41,15 @@ const (
 )
 
 // patchOf returns the webhook's patch of a pod that the webhook allows, "" for none.
-func patchOf(t *testing.T, gates config.GangGates, body string) string {
+func patchOf(t *testing.T, gates config.Gates, body string) string {
 	t.Helper()
-	return patchAt(t, "/webhook/gates", config.NodeSelectionExtender, gates, body)
+	return patchAt(t, "/webhook/gates", gates, body)
 }
 
-// patchAt is patchOf for a webhook and a way to select nodes.
-func patchAt(t *testing.T, path string, selection config.NodeSelection, gates config.GangGates, body string) string {
+// patchAt is patchOf for a webhook.
+func patchAt(t *testing.T, path string, gates config.Gates, body string) string {
 	t.Helper()
-	answer := review(t, path, selection, gates, body)
+	answer := review(t, path, gates, body)
 	var got admissionv1.AdmissionReview
 	if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil || answer.Code != http.StatusOK {
 		t.Fatalf("answered %d: %s (%v)", answer.Code, answer.Body, err)
@@ -136,7 +136,7 @@ func TestPodsAreGatedThatArePlacedAhead(t *testing.T) {
 			}
 			got := gateNames(&pod)
 			for _, path := range asked {
-				patch := patchAt(t, path, config.NodeSelectionAhead, config.GatesNever, servertest.ReviewOf("CREATE", string(test.Pod)))
+				patch := patchAt(t, path, config.GatesUntilPlace, servertest.ReviewOf("CREATE", string(test.Pod)))
 				for _, gate := range []string{"muster.dev/gang", "muster.dev/ahead"} {
 					if strings.Contains(patch, gate) {
 						got = append(got, gate)
@@ -159,7 +159,7 @@ func gateNames(pod *corev1.Pod) (names []string) {
 
 func TestNobodyIsGatedForAProfileThatPlacesNobodyAhead(t *testing.T) {
 	pod := servertest.ReviewOf("CREATE", `{"metadata": {"labels": {"muster.dev/ahead": "true"}}}`)
-	if patch := patchAt(t, "/webhook/ahead", config.NodeSelectionExtender, config.GatesUntilPlace, pod); patch != "" {
+	if patch := patchAt(t, "/webhook/ahead", config.GatesUntilMembers, pod); patch != "" {
 		t.Errorf("patch %s", patch)
 	}
 }
@@ -167,7 +167,7 @@ func TestNobodyIsGatedForAProfileThatPlacesNobodyAhead(t *testing.T) {
 func TestNobodyIsGatedWhoMustNotBe(t *testing.T) {
 	const member = `{"metadata": {"labels": {"muster.dev/pod-group": "g"}}}`
 	for name, test := range map[string]struct {
-		gates          config.GangGates
+		gates          config.Gates
 		operation, pod string
 		want           string
 	}{
@@ -220,7 +220,7 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := review(t, "/webhook/gates", config.NodeSelectionExtender, config.GatesUntilPlace, test.body)
+			answer := review(t, "/webhook/gates", config.GatesUntilPlace, test.body)
 			if got := answer.Body.String(); answer.Code != test.code || !strings.HasPrefix(got, test.want) {
 				t.Errorf("answered %d: %s\nwant %d: %s", answer.Code, got, test.code, test.want)
 			}

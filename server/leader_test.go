@@ -38,7 +38,7 @@ func newReplica(t *testing.T, leases, client kubernetes.Interface) *replica {
 	}
 	p, web := newOnPipes(t, surroundings{leases: way, binds: client}, func(cfg *config.Configuration) {
 		cfg.LeaderElection.LeaderElect = true
-		cfg.Profiles[0].NodeSelection = config.NodeSelectionExtender
+		cfg.Profiles[0].NodeSelection = config.NodeSelectionMuster
 	})
 	r := &replica{p, way, web}
 	p.run()

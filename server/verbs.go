@@ -33,13 +33,11 @@ type VerbsOptions struct {
 }
 
 // NewVerbs serves the verbs over any view of the cluster, as of one that is simulated. There
-// is nothing that runs beside the calls: gangs are not known, and no pod is placed ahead.
+// is nothing that runs beside the calls: gangs are not known, and no pod is nominated.
 func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	for i := range o.Config.Profiles {
-		switch selection := o.Config.Profiles[i].NodeSelection; selection {
-		case config.NodeSelectionNominate, config.NodeSelectionAhead:
-			return nil, fmt.Errorf("profiles[%d].nodeSelection: %s %w", i, selection, errNothingAhead)
-		case config.NodeSelectionScheduler, config.NodeSelectionExtender:
+		if gates := o.Config.Profiles[i].Gates; gates != config.GatesNever {
+			return nil, fmt.Errorf("profiles[%d].gates: %s %w", i, gates, errNoGates)
 		}
 	}
 	registration := newRegistration(o.Logger, o.Registerer)
@@ -70,7 +68,7 @@ func NewVerbs(o VerbsOptions) (http.Handler, error) {
 	return router, nil
 }
 
-var errNothingAhead = errors.New("needs a server, which places pods ahead of calls")
+var errNoGates = errors.New("needs a server, which lifts gates")
 
 // newBodies reads the bodies of requests within the bounds of a configuration.
 func newBodies(r prometheus.Registerer, cfg *config.Configuration) *body.Readers {

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -61,7 +60,6 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	v.placeholders = placeholder.New(placeholder.Options{
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles, Keeper: keeper,
 		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
-		Pins: b.Config.Ahead.Reserve == config.ReserveByPin,
 	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {

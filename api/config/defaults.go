@@ -53,7 +53,6 @@ func Base() *Configuration {
 			QPS:       500,
 		},
 		Ahead: Ahead{
-			Reserve:        ReserveByNomination,
 			Margin:         metav1.Duration{Duration: 250 * time.Millisecond},
 			SchedulerLease: metav1.NamespaceSystem + "/kube-scheduler",
 		},
@@ -68,8 +67,6 @@ func Base() *Configuration {
 			EvictWhole:             true,
 			WhenShort:              WhenShortFinish,
 			BreakAfter:             metav1.Duration{Duration: 5 * time.Minute},
-			Gates:                  GatesNever,
-			GatedBy:                GatedByPolicy,
 		},
 		Load:        baseLoad(),
 		Logging:     Logging{Level: LogInfo},
@@ -113,6 +110,9 @@ const defaultShortlist = 32
 func (p *Profile) setDefaults() {
 	if p.NodeSelection == "" {
 		p.NodeSelection = NodeSelectionScheduler
+	}
+	if p.Gates == "" {
+		p.Gates = GatesNever
 	}
 	if p.Equivalence == "" {
 		p.Equivalence = EquivalenceControllerRef

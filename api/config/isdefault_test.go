@@ -19,7 +19,7 @@ func TestAProfileWithAPluginOfItsOwnDoesNotLeaveTheNodeToTheScheduler(t *testing
 	} {
 		t.Run(name, func(t *testing.T) {
 			profile := cfg.Profiles[0]
-			profile.NodeSelection = NodeSelectionAhead
+			profile.NodeSelection, profile.Gates = NodeSelectionMuster, GatesUntilPlace
 			test.change(&profile)
 			if got := profile.IsDefault(); got != test.want {
 				t.Errorf("it decides as kube-scheduler: %t, want %t", got, test.want)

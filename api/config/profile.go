@@ -10,14 +10,17 @@ type Profile struct {
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler when there is one profile; required when there are more.
 	SchedulerName string `json:"schedulerName"`
-	// NodeSelection says who picks the node: Scheduler (default), Extender, Nominate or
-	// Ahead.
+	// NodeSelection says who picks the node: Scheduler (default) or Muster.
 	NodeSelection NodeSelection `json:"nodeSelection"`
+	// Gates says how long a scheduling gate keeps pods from kube-scheduler: Never (default),
+	// UntilMembers or UntilPlace. The API server adds the gates when pods are created, by the policy of
+	// 'muster gate-policy' or by serving.webhookListen; muster lifts them.
+	Gates Gates `json:"gates"`
 	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
 	Equivalence Equivalence `json:"equivalence"`
 	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for
 	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
-	// own. Needs every default filter plugin. Defaults to false.
+	// own. Needs nodeSelection: Muster and every default filter plugin. Defaults to false.
 	Offload bool `json:"offload"`
 	// Shortlist is the greatest number of nodes that filter answers with, with nodeSelection:
 	// Scheduler: the nodes that kube-scheduler's own scores rate best. Muster knows these scores
@@ -40,20 +43,29 @@ type NodeSelection string
 const (
 	// NodeSelectionScheduler lets kube-scheduler pick: filter answers with the best nodes that fit
 	// (shortlist). kube-scheduler gives the profile's scores that it has, as `muster
-	// scheduler-config` tells it; muster adds the others. With offload muster gives all.
+	// scheduler-config` tells it; muster adds the others.
 	NodeSelectionScheduler NodeSelection = "Scheduler"
-	// NodeSelectionExtender lets muster pick: filter answers with the single best node,
-	// and kube-scheduler skips prioritize and its own scores.
-	NodeSelectionExtender NodeSelection = "Extender"
-	// NodeSelectionNominate is Extender ahead of time: muster places the pods that wait
-	// over all nodes and nominates them there (status.nominatedNodeName), so that
-	// kube-scheduler looks at that node first and alone.
-	NodeSelectionNominate NodeSelection = "Nominate"
-	// NodeSelectionAhead places gated pods before kube-scheduler sees them, keeps their room through
-	// the API alone, and lifts their gates: members of gangs together, and pods that are opted in
-	// (label muster.dev/ahead of the pod or its namespace). kube-scheduler need not know of muster;
-	// where it asks, filter answers as with Extender.
-	NodeSelectionAhead NodeSelection = "Ahead"
+	// NodeSelectionMuster lets muster pick: filter answers with the single best node, and
+	// kube-scheduler skips its own scores. While a backlog waits on a slow kube-scheduler, and gates is not
+	// UntilPlace, muster also places pods over all nodes before it asks, and nominates them
+	// (status.nominatedNodeName), so that kube-scheduler looks at that node first and alone.
+	NodeSelectionMuster NodeSelection = "Muster"
+)
+
+// Gates says how long pods are gated.
+type Gates string
+
+const (
+	// GatesNever gates no pod, and lifts the gates that there are.
+	GatesNever Gates = "Never"
+	// GatesUntilMembers gates members of gangs until all members of their gang exist that must start
+	// together.
+	GatesUntilMembers Gates = "UntilMembers"
+	// GatesUntilPlace gates members of gangs, and pods that are opted in (label muster.dev/ahead of the pod
+	// or its namespace), until muster has a place for them, whose room it keeps through the API alone:
+	// kube-scheduler need not know of muster. Needs nodeSelection: Muster. Cluster autoscalers do not see
+	// gated pods.
+	GatesUntilPlace Gates = "UntilPlace"
 )
 
 // Equivalence says which pods are alike, so that they share verdicts and scores.
@@ -147,7 +159,7 @@ func (p *Profile) ScorePlugins() []ScorePlugin {
 // the scores that it has itself.
 func (p *Profile) OwnScores() []ScorePlugin {
 	scores := p.ScorePlugins()
-	if p.NodeSelection != NodeSelectionScheduler || p.Offload {
+	if p.NodeSelection != NodeSelectionScheduler {
 		return scores
 	}
 	return slices.DeleteFunc(scores, func(score ScorePlugin) bool {
@@ -156,15 +168,15 @@ func (p *Profile) OwnScores() []ScorePlugin {
 	})
 }
 
-// HasAhead reports whether pods of some profile are placed ahead of kube-scheduler while they are gated.
-func (c *Configuration) HasAhead() bool {
-	return slices.ContainsFunc(c.Profiles, func(p Profile) bool { return p.NodeSelection == NodeSelectionAhead })
+// PlacesGated reports whether pods of some profile are placed while they are gated.
+func (c *Configuration) PlacesGated() bool {
+	return slices.ContainsFunc(c.Profiles, func(p Profile) bool { return p.Gates == GatesUntilPlace })
 }
 
 // IsDefault reports whether a profile has the default plugins with their default arguments, as a kube-scheduler
 // without configuration has them.
 func (p *Profile) IsDefault() bool {
-	plain := Profile{NodeSelection: p.NodeSelection, Offload: p.Offload}
+	plain := Profile{}
 	return slices.Equal(p.FilterPlugins(), plain.FilterPlugins()) && slices.Equal(p.ScorePlugins(), plain.ScorePlugins()) &&
 		len(p.ChangedArgs()) == 0
 }
@@ -203,7 +215,7 @@ func (p *Profile) ShortlistSize() int {
 // for those who foresee where a pod goes.
 func (p *Profile) WithSchedulerScores() *Profile {
 	whole := *p
-	whole.Offload = true
+	whole.NodeSelection = NodeSelectionMuster
 	return &whole
 }
 

@@ -18,10 +18,10 @@ type Configuration struct {
 	Timeouts Timeouts `json:"timeouts"`
 	// VerdictStore bounds what is remembered about the pods of each profile.
 	VerdictStore VerdictStore `json:"verdictStore"`
-	// Nomination bounds what is nominated ahead of kube-scheduler, for profiles with
-	// nodeSelection: Nominate.
+	// Nomination bounds what is nominated before kube-scheduler asks, for profiles with
+	// nodeSelection: Muster.
 	Nomination Nomination `json:"nomination"`
-	// Ahead is how room is kept for pods of profiles with nodeSelection: Ahead.
+	// Ahead is how room is kept for pods that are gated until they have a place.
 	Ahead Ahead `json:"ahead"`
 	// Gangs bounds how groups of pods are started together.
 	Gangs Gangs `json:"gangs"`
@@ -62,9 +62,9 @@ type Serving struct {
 	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen or
 	// debug.listen, or have no certificate for it. Defaults to "", which is none.
 	HealthListen string `json:"healthListen"`
-	// WebhookListen is the host:port of /webhook/gates, over https with the certificate of tls: for
-	// the API server. Required with gangs.gatedBy: Webhook, unless gangs.gates is Never. Defaults
-	// to "", which is none.
+	// WebhookListen is the host:port of /webhook/gates, over https with the certificate of tls, which it
+	// needs: the API server asks there who is to be gated. Gates need it where Kubernetes is older than 1.36.
+	// Defaults to "", with which the policy that 'muster gate-policy' prints gates pods.
 	WebhookListen string `json:"webhookListen"`
 	// MaxConnections is how many connections may be open to listen at a time; others take the place
 	// of idle ones, or wait. One address may have three quarters of them; a tenth is for callers on
@@ -229,16 +229,16 @@ type VerdictStore struct {
 	MaxBytes int64 `json:"maxBytes"`
 }
 
-// Nomination bounds what is nominated ahead of kube-scheduler.
+// Nomination bounds what is nominated before kube-scheduler asks.
 type Nomination struct {
 	// MinSaving is how much sooner kube-scheduler must come to its next pod by a nomination for
 	// pods to be nominated, of 20 that wait or more; muster measures it from call to call. Below that
 	// the write costs more than it saves: kube-scheduler looks at few nodes, or is not what takes the
-	// time. 0s nominates every pod, whatever that saves and however few wait. Gated pods are placed in
-	// any case. Defaults to 4ms.
+	// time. 0s nominates every pod, whatever that saves and however few wait; 1h nominates nobody.
+	// Gated pods are placed in any case. Defaults to 4ms.
 	MinSaving metav1.Duration `json:"minSaving"`
-	// MaxAhead is how many pods may be ahead of kube-scheduler: nominated, or about to
-	// be, and not taken up yet. Their room is kept. Defaults to 2000.
+	// MaxAhead is how many pods may be nominated, or about to be, and not taken up by
+	// kube-scheduler yet. Their room is kept. Defaults to 2000.
 	MaxAhead int32 `json:"maxAhead"`
 	// QPS is how many nominations are written a second in the long run, besides what
 	// clientConnection allows. Defaults to 500.
@@ -247,8 +247,6 @@ type Nomination struct {
 
 // Ahead is how room is kept for pods that are gated until they have a place.
 type Ahead struct {
-	// Reserve says how kube-scheduler learns of a place: Nominate (default) or Pin.
-	Reserve Reserve `json:"reserve"`
 	// Margin is the least time between the watch showing the last reservation of a gang and muster proving its
 	// places once more and lifting the gates: kube-scheduler may act on an older view until then. There is no such
 	// delay when no pod that waited when the room was kept still waits. Defaults to 250ms.
@@ -258,19 +256,6 @@ type Ahead struct {
 	// minute. Defaults to kube-system/kube-scheduler.
 	SchedulerLease string `json:"schedulerLease"`
 }
-
-// Reserve says how kube-scheduler learns of the place of a gated pod.
-type Reserve string
-
-const (
-	// ReserveByNomination writes status.nominatedNodeName while the pod is gated: kube-scheduler keeps the room
-	// from pods of the same and of lower priority, and tries that node first. A pod that does not get it may go
-	// elsewhere.
-	ReserveByNomination Reserve = "Nominate"
-	// ReserveByPin tightens the required node affinity to the node in the write that lifts the gate. It is one
-	// write instead of two, and keeps nobody out before it. A pod that does not get its node waits for it.
-	ReserveByPin Reserve = "Pin"
-)
 
 // Gangs bounds how groups of pods are started together.
 type Gangs struct {
@@ -300,16 +285,11 @@ type Gangs struct {
 	// run together. Without EvictWhole, the members that are not in the way run on. Defaults to true.
 	EvictWhole bool `json:"evictWhole"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
-	// profiles with nodeSelection: Ahead: Finish (default), Wait or Break.
+	// profiles with gates: UntilPlace: Finish (default), Wait or Break.
 	WhenShort WhenShort `json:"whenShort"`
 	// BreakAfter is how long after its start fewer members of a gang may be bound than must run together before those
 	// are evicted, with whenShort: Break. Large gangs take a while to be bound. Defaults to 5m.
 	BreakAfter metav1.Duration `json:"breakAfter"`
-	// Gates says how long the members of a group are kept from kube-scheduler by a scheduling
-	// gate: Never (default), UntilMembers or UntilPlace.
-	Gates GangGates `json:"gates"`
-	// GatedBy says who adds the gates when members are created: Policy (default) or Webhook.
-	GatedBy GatedBy `json:"gatedBy"`
 }
 
 // WhenShort says what becomes of members without a place of a gang that has started.
@@ -323,30 +303,4 @@ const (
 	// WhenShortBreak does so too. A gang that has started and stays below minMember is evicted after breakAfter, so that
 	// it waits whole.
 	WhenShortBreak WhenShort = "Break"
-)
-
-// GangGates says how long the members of a group are gated.
-type GangGates string
-
-const (
-	// GatesNever gates no pod, and lifts the gates that there are.
-	GatesNever GangGates = "Never"
-	// GatesUntilMembers lifts the gates of a group together once all members exist that must start
-	// together.
-	GatesUntilMembers GangGates = "UntilMembers"
-	// GatesUntilPlace lifts them when there is a place for the group, or when it may get one
-	// by preemption. Cluster autoscalers do not see gated pods, so it is for clusters of
-	// fixed size.
-	GatesUntilPlace GangGates = "UntilPlace"
-)
-
-// GatedBy says who adds the gates when members are created.
-type GatedBy string
-
-const (
-	// GatedByPolicy is the API server by itself, with the MutatingAdmissionPolicy that
-	// `muster gate-policy` prints. It needs Kubernetes 1.36.
-	GatedByPolicy GatedBy = "Policy"
-	// GatedByWebhook is muster, which the API server asks. It needs https.
-	GatedByWebhook GatedBy = "Webhook"
 )

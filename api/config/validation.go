@@ -31,7 +31,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	}
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
 	errs = append(errs, c.Ahead.validate(field.NewPath("ahead"))...)
-	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"), c.Serving)...)
+	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"))...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
 	errs = append(errs, c.Logging.validate(field.NewPath("logging"))...)
 	errs = append(errs, c.Tracing.validate(field.NewPath("tracing"))...)
@@ -126,7 +126,7 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 const maxMargin = 10 * time.Second
 
 func (a Ahead) validate(path *field.Path) field.ErrorList {
-	errs := validateOneOf(path.Child("reserve"), a.Reserve, ReserveByNomination, ReserveByPin)
+	var errs field.ErrorList
 	if a.Margin.Duration < 0 || a.Margin.Duration > maxMargin {
 		errs = append(errs, field.Invalid(path.Child("margin"), a.Margin, "must be from 0s to "+maxMargin.String()))
 	}
@@ -141,7 +141,7 @@ func validateLease(path *field.Path, lease string) field.ErrorList {
 	return nil
 }
 
-func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
+func (g Gangs) validate(path *field.Path) field.ErrorList {
 	errs := validatePositive(path.Child("scheduleTimeout"), g.ScheduleTimeout)
 	if g.MaxScheduleTimeout.Duration < g.ScheduleTimeout.Duration {
 		errs = append(errs, field.Invalid(path.Child("maxScheduleTimeout"), g.MaxScheduleTimeout,
@@ -161,20 +161,7 @@ func (g Gangs) validate(path *field.Path, serving Serving) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
 	}
 	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
-	errs = append(errs, validatePositive(path.Child("breakAfter"), g.BreakAfter)...)
-	errs = append(errs, validateOneOf(path.Child("gates"), g.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
-	gatedBy := path.Child("gatedBy")
-	errs = append(errs, validateOneOf(gatedBy, g.GatedBy, GatedByPolicy, GatedByWebhook)...)
-	if g.GatedBy != GatedByWebhook || g.Gates == GatesNever {
-		return errs
-	}
-	if !serving.TLS.Enabled() {
-		errs = append(errs, field.Invalid(gatedBy, g.GatedBy, "needs serving.tls: the API server calls webhooks over https alone"))
-	}
-	if serving.WebhookListen == "" {
-		errs = append(errs, field.Required(field.NewPath("serving", "webhookListen"), "gangs.gatedBy: Webhook has the API server call it"))
-	}
-	return errs
+	return append(errs, validatePositive(path.Child("breakAfter"), g.BreakAfter)...)
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

@@ -38,19 +38,40 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("schedulerName"), p.SchedulerName, message))
 		}
 	}
-	errs = append(
-		errs,
-		validateOneOf(path.Child("nodeSelection"), p.NodeSelection,
-			NodeSelectionScheduler, NodeSelectionExtender, NodeSelectionNominate, NodeSelectionAhead)...)
+	errs = append(errs, p.validateSelection(path)...)
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	errs = append(errs, p.validateShortlist(path.Child("shortlist"))...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)
 	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities(), true)...)
 	if p.Offload {
-		errs = append(errs, p.validateOffload(plugins.Child("filter", "disabled"))...)
+		errs = append(errs, p.validateOffload(path.Child("offload"), plugins.Child("filter", "disabled"))...)
 	}
 	return append(errs, validatePluginConfig(path.Child("pluginConfig"), p.PluginConfig)...)
+}
+
+// formerSelections returns the values of nodeSelection that there were, each with what to write in its place.
+func formerSelections() map[NodeSelection]string {
+	return map[NodeSelection]string{
+		"Extender": "write nodeSelection: Muster, which nominates pods as well while that saves kube-scheduler time",
+		"Nominate": "write nodeSelection: Muster, and nomination.minSaving: 0s to nominate every pod",
+		"Ahead":    "write nodeSelection: Muster and gates: UntilPlace",
+	}
+}
+
+// validateSelection checks who picks the node, and how long pods are gated.
+func (p *Profile) validateSelection(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if line, former := formerSelections()[p.NodeSelection]; former {
+		errs = append(errs, field.Invalid(path.Child("nodeSelection"), p.NodeSelection, line))
+	} else {
+		errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionMuster)...)
+	}
+	errs = append(errs, validateOneOf(path.Child("gates"), p.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
+	if p.Gates == GatesUntilPlace && p.NodeSelection == NodeSelectionScheduler {
+		errs = append(errs, field.Invalid(path.Child("gates"), p.Gates, "needs nodeSelection: Muster, which picks the place"))
+	}
+	return errs
 }
 
 func (p *Profile) validateShortlist(path *field.Path) field.ErrorList {
@@ -59,15 +80,18 @@ func (p *Profile) validateShortlist(path *field.Path) field.ErrorList {
 		return nil
 	case *p.Shortlist < 0:
 		return field.ErrorList{field.Invalid(path, *p.Shortlist, "must be 0, which is all nodes that fit, or more")}
-	case p.NodeSelection != NodeSelectionScheduler:
-		return field.ErrorList{field.Invalid(path, *p.Shortlist, "with nodeSelection: "+string(p.NodeSelection)+" filter answers with one node")}
+	case p.NodeSelection == NodeSelectionMuster:
+		return field.ErrorList{field.Invalid(path, *p.Shortlist, "with nodeSelection: Muster filter answers with one node")}
 	}
 	return nil
 }
 
 // validateOffload refuses to drop a predicate on both sides: kube-scheduler may have
 // been told to leave it to muster.
-func (p *Profile) validateOffload(path *field.Path) field.ErrorList {
+func (p *Profile) validateOffload(offload, disabled *field.Path) field.ErrorList {
+	if p.NodeSelection == NodeSelectionScheduler {
+		return field.ErrorList{field.Invalid(offload, true, "needs nodeSelection: Muster: kube-scheduler is left no scores to pick by")}
+	}
 	runs := p.FilterPlugins()
 	missing := slices.DeleteFunc(pluginNames(pluginsAt(atFilter, ByDefault)), func(name string) bool {
 		return slices.Contains(runs, name)
@@ -77,7 +101,7 @@ func (p *Profile) validateOffload(path *field.Path) field.ErrorList {
 	}
 	return field.ErrorList{
 		field.Forbidden(
-			path,
+			disabled,
 			"with offload, kube-scheduler leaves every default filter plugin to muster, so all must run; missing: "+strings.Join(missing, ", "),
 		),
 	}

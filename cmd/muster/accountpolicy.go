@@ -11,7 +11,7 @@ const accountPolicyHeader = `# Bounds what muster's account may change of pods a
 
 func newAccountPolicyCommand() *cobra.Command {
 	var name, user, rescheduler string
-	var scheduler, pins bool
+	var scheduler bool
 	cmd := &cobra.Command{
 		Use:   "account-policy",
 		Short: "Print the admission policy that bounds what muster's account may change",
@@ -45,7 +45,6 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 				Muster:      true,
 				Rescheduler: user == rescheduler,
 				Scheduler:   scheduler,
-				Pins:        pins,
 			}
 			policy, binding := admission.AccountPolicy(muster)
 			recordPolicy, recordBinding := admission.RecordPolicy(name + "-records")
@@ -61,7 +60,6 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 	flags.StringVar(&name, "name", "muster", "`NAME` that the policies' names begin with")
 	flags.StringVar(&user, "user", defaultUser, "`USER` that 'muster serve' is for the API server")
 	flags.StringVar(&rescheduler, "rescheduler-user", "", "`USER` that 'muster reschedule' is, if it runs")
-	flags.BoolVar(&pins, "with-pins", false, "'muster serve' holds pods to nodes by their affinity (ahead.reserve: Pin)")
 	flags.BoolVar(&scheduler, "with-scheduler", false, "a kube-scheduler is the same user as 'muster serve'")
 	return cmd
 }

@@ -45,7 +45,7 @@ func badInputs() map[string][]string {
 			"muster.yaml", "--url 127.0.0.1:8888", "--url ftp://127.0.0.1:8888", "--percentage-of-nodes-to-score ten",
 			"--percentage-of-nodes-to-score 101", "--leader-elect=perhaps", "--urll http://127.0.0.1:1"),
 		"account-policy": {
-			"muster", "--user=", "--user", "--name A_B", "--name=", "--with-pin", "--with-pins=perhaps", "--with-scheduler=2", "--usr m",
+			"muster", "--user=", "--user", "--name A_B", "--name=", "--with-scheduler=2", "--usr m", "--with-schedulers", "--rescheduler-user",
 			"--rescheduler m",
 		},
 		"config default": {

@@ -165,7 +165,6 @@ func TestCommands(t *testing.T) {
 			args:   "account-policy --name m --user system:kube-scheduler --rescheduler-user system:kube-scheduler --with-scheduler",
 		},
 		{golden: "account-policy-of-two-users", args: "account-policy --rescheduler-user system:serviceaccount:kube-system:muster-rescheduler"},
-		{golden: "account-policy-with-pins", args: "account-policy --with-pins"},
 		{golden: "account-policy-of-nobody", args: "account-policy --user="},
 		{golden: "gate-policy", args: "gate-policy"},
 		{golden: "gate-policy-of-several-profiles", args: "gate-policy --config testdata/gates.yaml"},

@@ -27,7 +27,7 @@ func TestTheDefaultFileNamesEveryFieldWithItsDefault(t *testing.T) {
 
 func TestTheDefaultFileListsTheDefaultPlugins(t *testing.T) {
 	profile := &config.Default().Profiles[0]
-	profile.NodeSelection = config.NodeSelectionExtender
+	profile.NodeSelection = config.NodeSelectionMuster
 	var scores []string
 	for _, score := range profile.ScorePlugins() {
 		scores = append(scores, fmt.Sprintf("%s %d", score.Name, score.Weight))

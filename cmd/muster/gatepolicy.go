@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
@@ -20,16 +20,15 @@ func newGatePolicyCommand() *cobra.Command {
 		Short: "Print the admission policies that gate pods when they are created",
 		Long: `gate-policy prints a MutatingAdmissionPolicy and its binding, by which the API server
 of Kubernetes 1.36 and newer puts a scheduling gate on the members of gangs when they
-are created (gangs.gatedBy: Policy). muster lifts the gates, when gangs.gates says.
+are created, in profiles with gates: UntilMembers or UntilPlace. muster lifts the gates.
 
-With a profile of nodeSelection Ahead, members of its gangs are gated whatever gangs.gates
-says, and there is a second policy: it gates pods of no group that are opted in by the
-label muster.dev/ahead=true, their own or, if they have none, that of their namespace. It
-leaves alone pods of DaemonSets, of the priority classes of the system, and with a node.
+With a profile of gates: UntilPlace there is a second policy: it gates pods of no group that
+are opted in by the label muster.dev/ahead=true, their own or, if they have none, that of
+their namespace. It leaves alone pods of DaemonSets, of the priority classes of the system,
+and with a node.
 
-The policies are for the pods of the schedulerName of each profile: print them again when a
-profile is added, renamed, or selects nodes otherwise. A pod that is not gated starts as it
-would without.
+The policies name the schedulerName of each such profile: print them again when a profile is
+added, renamed, or gated otherwise. A pod that is not gated starts as it would without.
 
 Delete them before muster goes, and then lift what gates there are: 'muster release'.`,
 		Example: `  muster gate-policy --config muster.yaml | kubectl apply --server-side -f -`,
@@ -40,8 +39,9 @@ Delete them before muster goes, and then lift what gates there are: 'muster rele
 				return err
 			}
 			members, pods := admission.Gated(cfg)
-			if cfg.Gangs.Gates == config.GatesNever && len(pods) == 0 {
-				warnings = append(warnings, `gangs.gates: "Never" has muster lift at once the gates that the policy adds`)
+			if len(members) == 0 {
+				return errors.New("profiles: none has gates: UntilMembers or UntilPlace: " +
+					"no policy is needed, and those of a former configuration are to be deleted")
 			}
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)

@@ -34,13 +34,13 @@ serving: {listen: "127.0.0.1:0"}
 debug: {listen: "127.0.0.1:0"}
 profiles:
 - schedulerName: default-scheduler
-  nodeSelection: Nominate
+  nodeSelection: Muster
+  gates: UntilMembers
   plugins: {filter: {enabled: [{name: LoadAware}]}}
 leaderElection: {leaderElect: true}
 load:
   source: Metrics
   nodeMetrics: {manage: true, report: true}
-gangs: {gates: UntilMembers}
 rescheduler:
   listen: "127.0.0.1:0"
   coalesce: {enabled: true}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
@@ -43,8 +43,12 @@ added or renamed. Pods that there are stay with the scheduler that they have.`,
 			if len(schedulers) == 0 {
 				return errors.New("profiles: none has a schedulerName of its own that kube-scheduler serves with muster: no policy is needed")
 			}
-			gates := cfg.Gangs.Gates != config.GatesNever && cfg.Gangs.GatedBy == config.GatedByPolicy
-			policy, binding := admission.SchedulerPolicy(schedulers, gates, managed)
+			var gated []string
+			if cfg.Serving.WebhookListen == "" {
+				members, _ := admission.Gated(cfg)
+				gated = slices.DeleteFunc(members, func(name string) bool { return !slices.Contains(schedulers, name) })
+			}
+			policy, binding := admission.SchedulerPolicy(schedulers, gated, managed)
 			return printDocuments(cmd.OutOrStdout(), schedulerPolicyHeader, policy, binding)
 		},
 	}

@@ -15,8 +15,6 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-const ofPins = "a pod is held to nodes by the write that takes a gate off, and by what it requires of nodes"
-
 // Parts of a pod's spec, as patches have them.
 const (
 	liftsAhead = `"schedulingGates": [{"$patch": "delete", "name": "muster.dev/ahead"}]`
@@ -46,57 +44,37 @@ func (c *cluster) aheadPods(names ...string) {
 	}
 }
 
-const ahead = "--set=scheduler.mode=ahead,config.profiles[0].nodeSelection=Ahead"
+const ahead = "--set=scheduler.mode=ahead,config.profiles[0].nodeSelection=Muster,config.profiles[0].gates=UntilPlace"
 
-func TestAMusterAheadThatIsTakenOverHoldsPodsToNodesAsItLiftsTheirGatesAndNoOtherWay(t *testing.T) {
+func TestAMusterAheadThatIsTakenOverCannotHoldPodsToNodes(t *testing.T) {
 	lab.Long(t)
-	c := accounts(t, ahead, "--set=config.ahead.reserve=Pin")
+	c := accounts(t, ahead)
 	c.aheadPods("one", "two")
 	a := c.takeOver("muster")
 	a.inForce()
 	a.try(changesOfPods())
 	a.try([]write{
-		patch("hold a pod to a node that stays gated", "pods/one", change(pin), ofPins),
+		patch("hold a pod to a node that stays gated", "pods/one", change(pin), ofSpec),
+		patch("hold a pod to a node as its gate goes", "pods/one", change(liftsAhead, pin), ofSpec),
 		patch("change what a pod prefers as its gate goes", "pods/one", change(liftsAhead,
-			`"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}`), ofPins),
-		patch("change what a pod prefers as it is held to a node", "pods/one", change(liftsAhead, strings.Replace(pin,
-			`{"nodeAffinity": {`, `{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": null, `, 1)), ofPins),
-		patch("take all gates off as a pod is held to a node", "pods/one", change(`"schedulingGates": [{"$patch": "replace"}]`, pin), ofGates),
+			`"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}`), ofSpec),
 	})
-	// What the API server refuses of everybody.
-	for about, w := range map[string]write{
-		"require less of nodes":                  patch("", "pods/one", change(liftsAhead, strings.Replace(pin, `"pool"`, `"other"`, 1)), ""),
-		"add a gate":                             patch("", "pods/one", change(`"schedulingGates": [{"name": "evil.example/never"}]`), ""),
-		"hold a pod to a node that is not gated": patch("", "pods/pending", change(pin), ""),
-	} {
-		if err := w.do(a); !apierrors.IsInvalid(err) {
-			t.Errorf("to %s is answered with %v", about, err)
-		}
+	// The API server refuses everybody to add a gate.
+	w := patch("", "pods/one", change(`"schedulingGates": [{"name": "evil.example/never"}]`), "")
+	if err := w.do(a); !apierrors.IsInvalid(err) {
+		t.Errorf("to add a gate is answered with %v", err)
 	}
 	a.try([]write{
-		patch("lift a gate, and hold the pod to a node with it", "pods/one", change(liftsAhead, pin), ""),
-		patch("lift a gate", "pods/two", change(liftsAhead), ""),
-		patch("hold a pod to a node that required nothing", "pods/gated", change(liftsGang, pin), ""),
+		{"nominate a gated pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("one"), "account") }, ""},
+		{"lift a gate", func(a *account) error { return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate) }, ""},
+		patch("lift a gate by a patch", "pods/two", change(liftsAhead), ""),
 		{"bind a pod", bind("pending", nil, nil), forbidden},
 	})
-	for _, name := range []string{"one", "two", "gated"} {
+	for _, name := range []string{"one", "two"} {
 		if gates := gatesOf(a.pod(name)); !slices.Equal(gates, []string{"example.com/approval"}) {
 			t.Errorf("%s has the gates %v, want that of another one", name, gates)
 		}
 	}
-}
-
-func TestAMusterAheadThatNominatesCannotHoldPodsToNodes(t *testing.T) {
-	lab.Long(t)
-	c := accounts(t, ahead)
-	c.aheadPods("one")
-	a := c.takeOver("muster")
-	a.inForce()
-	a.try([]write{
-		patch("hold a pod to a node as its gate goes", "pods/one", change(liftsAhead, pin), ofSpec),
-		{"nominate a gated pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("one"), "account") }, ""},
-		{"lift a gate", func(a *account) error { return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate) }, ""},
-	})
 }
 
 // createPod creates a pod in the namespace of the release, as the account.

@@ -178,7 +178,8 @@ func (a *account) inForce() {
 }
 
 // everything turns on all that takes a right.
-const everything = "--set=rescheduler.enabled=true,config.gangs.gates=UntilMembers,config.rescheduler.mode=Auto," +
+const everything = "--set=rescheduler.enabled=true,config.rescheduler.mode=Auto," +
+	"config.profiles[0].schedulerName=muster,config.profiles[0].gates=UntilMembers," +
 	"config.rescheduler.coalesce.mark=Cordon,config.rescheduler.scaleUp.provisioningRequest.enabled=true"
 
 func TestAMusterThatIsTakenOverChangesNothingOfPodsThatItMustNot(t *testing.T) {

@@ -141,7 +141,7 @@ func TestASidecarAnswersNobodyOutsideOfItsPodWithAndWithoutTLS(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"plain http": nil, "https": {"--set=tls.selfManaged.enabled=true"},
-		"https and a webhook": {"--set=tls.selfManaged.enabled=true,config.gangs.gatedBy=Webhook"},
+		"https and a webhook": {"--set=tls.selfManaged.enabled=true,webhook.enabled=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := elsewhere(t)

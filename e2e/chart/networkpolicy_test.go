@@ -24,8 +24,8 @@ func TestTheNetworkPolicyLetsInWhomTheReadmeSays(t *testing.T) {
 	t.Parallel()
 	callers, scrapers := "--set-json=networkPolicy.callers="+scheduler, "--set-json=networkPolicy.metricsFrom="+monitors
 	rescheduler, external, https := "--set=rescheduler.enabled=true", "--set=scheduler.mode=external", "--set=tls.secretName=a"
-	webhook, apiServers := "--set=config.gangs.gates=UntilMembers,"+
-		"config.gangs.gatedBy=Webhook", "--set-json=networkPolicy.apiServers="+apiServer
+	webhook, apiServers := "--set=webhook.enabled=true,"+
+		"config.profiles[0].schedulerName=muster,config.profiles[0].gates=UntilMembers", "--set-json=networkPolicy.apiServers="+apiServer
 	ports := map[int]bool{}
 	for name, test := range map[string]struct {
 		values []string

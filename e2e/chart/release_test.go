@@ -182,7 +182,7 @@ func TestPodsAreReleasedWhenNobodyWritesToTheLeaseOfMuster(t *testing.T) {
 func TestWhoMayNotReleasePodsIsToldOfEach(t *testing.T) {
 	lab.Long(t)
 	c := newCluster(t)
-	c.install("--values", way("external"), "--set=config.gangs.gates=UntilPlace,rescheduler.enabled=true")
+	c.install("--values", way("external"), "--set=config.profiles[0].gates=UntilPlace,rescheduler.enabled=true")
 	c.Create(newPod("member", "ahead", "1", gatedBy(v1alpha1.SchedulingGate)))
 	_, err := musterSaid(t, "release", "--kubeconfig="+c.kubeconfigOf("muster-rescheduler"))
 	if err == nil || !strings.Contains(err.Error(), "muster: default/member: pods \"member\" is forbidden") ||

@@ -23,7 +23,7 @@ func TestMusterKeepsItsOwnCertificateWithTheChartsOwnRightsAndNeedsEachOfThem(t 
 	c := newCluster(t)
 	values := append(
 		installedValues("external"),
-		"--set=tls.selfManaged.enabled=true,tls.clientAuth=true,config.gangs.gatedBy=Webhook,service.clusterIP=10.0.0.88",
+		"--set=tls.selfManaged.enabled=true,tls.clientAuth=true,webhook.enabled=true,service.clusterIP=10.0.0.88",
 	)
 	c.install(values...)
 	k := newKubelet(c)

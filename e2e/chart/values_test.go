@@ -102,9 +102,11 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 			[]string{"--values=" + way("sidecar"), "--set=rescheduler.enabled=true"},
 			[]string{"account-policy --with-scheduler --user=" + account + " --rescheduler-user=" + account},
 		},
-		"external":        {[]string{"--values=" + way("external")}, []string{"account-policy"}},
-		"ahead":           {[]string{"--values=" + way("ahead")}, []string{"account-policy", "gate-policy"}},
-		"ahead with pins": {[]string{"--values=" + way("ahead-webhook")}, []string{"account-policy --with-pins"}},
+		"external": {[]string{"--values=" + way("external")}, []string{"account-policy"}},
+		"ahead":    {[]string{"--values=" + way("ahead")}, []string{"account-policy", "gate-policy"}},
+		"gates by webhook": {
+			[]string{"--values=" + way("self-managed"), "--set=schedulerPolicy=true"}, []string{"account-policy", "scheduler-policy"},
+		},
 		"external with a rescheduler": {
 			[]string{"--values=" + way("external"), "--set=rescheduler.enabled=true"}, []string{"account-policy --rescheduler-user=" + rescheduler},
 		},

@@ -174,7 +174,7 @@ func TestNoBindingIsAgainstKubeSchedulersFilters(t *testing.T) {
 	fmt.Printf("figure inflight_conflicts=%d\n", judge.Disagreements)
 	for _, mode := range Modes() {
 		t.Logf("%v: %d bindings, %d refused", mode, cases[mode], refused[mode])
-		known := c.expects() && mode.Selection != config.NodeSelectionNominate
+		known := c.expects() && mode.Selection != config.NodeSelectionMuster
 		if known && wanted >= 1000 && (cases[mode] < wanted/20 || refused[mode] == 0) {
 			t.Errorf("%v has %d bindings of %d, and %d refused: too few", mode, cases[mode], judge.Cases, refused[mode])
 		}

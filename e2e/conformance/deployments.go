@@ -49,10 +49,10 @@ func GenerateDeployments(seed uint64, nodes, pods int) *Scenario {
 	return scenario
 }
 
-// pickingProfile is the default one with nodeSelection Extender, less what kube-scheduler lacks.
+// pickingProfile is the default one with nodeSelection: Muster, less what kube-scheduler lacks.
 func pickingProfile() Profile {
 	cfg := config.Default().Profiles[0]
-	cfg.NodeSelection = config.NodeSelectionExtender
+	cfg.NodeSelection = config.NodeSelectionMuster
 	absent := map[string]bool{}
 	for _, plugin := range plugins() {
 		absent[plugin.name] = plugin.absent != ""

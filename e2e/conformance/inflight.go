@@ -23,24 +23,30 @@ type Mode struct {
 	// Offload has kube-scheduler ask about every node. Without it, it asks about some: those on which its own plugins
 	// would have the pod.
 	Offload bool
+	// Nominates has muster nominate every pod. Without it, a nomination saves too little.
+	Nominates bool
 }
 
 // Modes are all of them.
 func Modes() []Mode {
-	var modes []Mode
-	for _, selection := range []config.NodeSelection{
-		config.NodeSelectionScheduler, config.NodeSelectionExtender, config.NodeSelectionNominate,
-	} {
-		modes = append(modes, Mode{Selection: selection}, Mode{Selection: selection, Offload: true})
+	modes := []Mode{{Selection: config.NodeSelectionScheduler}}
+	for _, nominates := range []bool{false, true} {
+		for _, offload := range []bool{false, true} {
+			modes = append(modes, Mode{Selection: config.NodeSelectionMuster, Offload: offload, Nominates: nominates})
+		}
 	}
 	return modes
 }
 
 func (m Mode) String() string {
+	text := string(m.Selection)
 	if m.Offload {
-		return string(m.Selection) + " offload"
+		text += " offload"
 	}
-	return string(m.Selection)
+	if m.Nominates {
+		text += " nominates"
+	}
+	return text
 }
 
 // picks reports whether muster picks the nodes.
@@ -110,7 +116,7 @@ func (i *Interleaving) Step() error {
 	if err := i.keepUp(slowStep); err != nil {
 		return err
 	}
-	if i.nominates() {
+	if i.Mode.Nominates {
 		time.Sleep(one(i.source, 0, 30*time.Millisecond)) // for the Nominator to place pods
 	}
 	switch draw := i.source.upTo(99); {

@@ -68,7 +68,7 @@ func (i *Interleaving) judgeAnew() {
 // meanwhile has something happen while a pod is judged in the next call. A Nominator judges beside the calls, so
 // nothing does where there is one.
 func (i *Interleaving) meanwhile(pod *corev1.Pod) {
-	if i.nominates() {
+	if i.Mode.Nominates {
 		return
 	}
 	i.during[pod.Name] = func() {

@@ -68,7 +68,7 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	options := verbOptions(registry, i.cluster, profiles)
 	options.Client, options.BindTime = client, assumeTTL/2
 	options.Pick = func(n int) int { return i.source.upTo(n - 1) }
-	if i.nominates() {
+	if i.Mode.Nominates {
 		limits := nomination.DefaultLimits(assumeTTL)
 		limits.MinBacklog, limits.MinSaving = 1, 0
 		writer := nomination.NewWriter(options.Logger, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
@@ -84,8 +84,6 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 	i.verbs = inspect.Router(extender.New(options).Endpoints()...)
 	return nil
 }
-
-func (i *Interleaving) nominates() bool { return i.Mode.Selection == config.NodeSelectionNominate }
 
 // profiles are the one of the scenario, whose pods let others in while they are judged.
 func (i *Interleaving) profiles(registry *prometheus.Registry) (*predicates.Profiles, error) {

@@ -16,12 +16,12 @@ func TestWhatIsOfferedToAPodThatCountsIsJudgedThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		const seed = 1
+		const seed = 10
 		i, err := NewInterleaving(ctx, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i.Mode != (Mode{Selection: config.NodeSelectionScheduler, Offload: true}) {
+		if i.Mode != (Mode{Selection: config.NodeSelectionScheduler}) {
 			t.Fatalf("the mode of seed %d is %v", seed, i.Mode)
 		}
 		for range 20 {

@@ -139,7 +139,7 @@ func TestWhatIsChosenOfFewNodesIsAsGood(t *testing.T) {
 	fmt.Printf("figure sampled_pods_placed_stock=%d\n", stock.Placed)
 	fmt.Printf("figure sampled_score_of_100_vs_stock=%.4f\n", few.Mean()/stock.Mean())
 	worst := math.Inf(1)
-	for _, selection := range []config.NodeSelection{config.NodeSelectionExtender, config.NodeSelectionScheduler} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionMuster, config.NodeSelectionScheduler} {
 		with := place(Sample{Find: musterSample, Selection: selection})
 		ratio := with.Mean() / stock.Mean()
 		worst = min(worst, ratio)

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestTheDemoBindsEveryPodThatFits(t *testing.T) {
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender} {
+	for _, selection := range []muster.Selection{muster.Scheduler, muster.Muster} {
 		t.Run(string(selection), func(t *testing.T) {
 			var out bytes.Buffer
 			unbound, err := demo.Run(t.Context(), demo.Options{Nodes: 30, Pods: 150, Selection: selection}, io.MultiWriter(&out, t.Output()))
@@ -43,7 +43,7 @@ func TestAnInterruptedDemoStopsEverything(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	out := &trigger{word: "created", fire: func() { cancel(interrupted) }, Writer: t.Output()}
-	_, err := demo.Run(ctx, demo.Options{Nodes: 10, Pods: 100, Selection: muster.Extender}, out)
+	_, err := demo.Run(ctx, demo.Options{Nodes: 10, Pods: 100, Selection: muster.Muster}, out)
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, interrupted) {
 		t.Errorf("error %v, want the interruption", err)
 	}

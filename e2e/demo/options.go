@@ -49,7 +49,7 @@ type Options struct {
 // OptionsFromEnv reads the options from environment variables. A relative path in
 // DEMO_DATA starts at repository.
 func OptionsFromEnv(getenv func(string) string, repository string) (Options, error) {
-	o := Options{Nodes: defaultNodes, Pods: defaultPods, Selection: muster.Extender}
+	o := Options{Nodes: defaultNodes, Pods: defaultPods, Selection: muster.Muster}
 	for _, number := range []struct {
 		env    string
 		target *int
@@ -73,10 +73,10 @@ func OptionsFromEnv(getenv func(string) string, repository string) (Options, err
 	}
 	switch text := getenv(SelectionEnv); text {
 	case "":
-	case string(muster.Scheduler), string(muster.Extender):
+	case string(muster.Scheduler), string(muster.Muster):
 		o.Selection = muster.Selection(text)
 	default:
-		return Options{}, fmt.Errorf("%s=%s: want %s or %s", SelectionEnv, text, muster.Scheduler, muster.Extender)
+		return Options{}, fmt.Errorf("%s=%s: want %s or %s", SelectionEnv, text, muster.Scheduler, muster.Muster)
 	}
 	switch text := getenv(KeepEnv); text {
 	case "", "0":

@@ -41,7 +41,7 @@ func TestAheadMusterDiesWhenItHasLetSomeMembersGo(t *testing.T) {
 	// Others want the nodes that are left.
 	c.createPodGroups(workload.NewPodGroup("other", 2))
 	c.createPods(workload.NewMembers("other", 2, "3")...)
-	a.server = c.serve(muster.Options{Selection: muster.Ahead})
+	a.server = c.serve(muster.Options{Selection: muster.Muster, Gates: muster.UntilPlace})
 	a.rests(exactly(map[string]int{"g": 4}))
 	a.areGated("other-0", "other-1")
 }

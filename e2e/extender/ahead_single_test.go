@@ -18,7 +18,8 @@ import (
 const packing = `
 profiles:
 - schedulerName: default-scheduler
-  nodeSelection: Ahead
+  nodeSelection: Muster
+  gates: UntilPlace
   equivalence: Template
   plugins:
     score:
@@ -27,7 +28,6 @@ profiles:
   pluginConfig:
   - name: NodeResourcesFit
     args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
-ahead: {reserve: %s}
 `
 
 // optedIn changes a pod as the policy changes opted-in pods.
@@ -47,61 +47,22 @@ func nodesUsed(pods map[string]*corev1.Pod) map[string]int {
 }
 
 func TestAStockSchedulerPutsGatedPodsWhereMusterHasPlannedThem(t *testing.T) {
-	t.Parallel()
-	for _, reserve := range []string{"Nominate", "Pin"} {
-		t.Run(reserve, func(t *testing.T) {
-			const pods = 16
-			c := newCluster(t, workload.NewNodes("node", 8, "4")...)
-			c.Schedule("")
-			s := c.serve(muster.Options{Text: fmt.Sprintf(packing, reserve)})
-			c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)
-			c.awaitBound(pods)
-			bound := c.Pods()
-			if used := nodesUsed(bound); len(used) != pods/4 {
-				t.Errorf("%d pods are on %d nodes, want 4 each: %v", pods, len(used), used)
-			}
-			c.EventuallyIs("muster has seen that", pods, func() int { return s.nominations("confirmed") })
-			for name, pod := range bound {
-				pinned := pod.Spec.Affinity != nil
-				if pinned != (reserve == "Pin") {
-					t.Errorf("%s is pinned: %t", name, pinned)
-				}
-			}
-		})
-	}
-}
-
-func TestAPinIsAllowedBesideTheAffinityThatAPodHas(t *testing.T) {
-	c := newCluster(t,
-		workload.NewNode("node-a", "4", workload.NodeLabelled("zone", "a")),
-		workload.NewNode("node-b", "4", workload.NodeLabelled("zone", "b")),
-	)
+	const pods = 16
+	c := newCluster(t, workload.NewNodes("node", 8, "4")...)
 	c.Schedule("")
-	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Pin")})
-	in := func(zone string) corev1.NodeSelectorTerm {
-		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-			{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{zone}},
-		}}
+	s := c.serve(muster.Options{Text: packing})
+	c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)
+	c.awaitBound(pods)
+	if used := nodesUsed(c.Pods()); len(used) != pods/4 {
+		t.Errorf("%d pods are on %d nodes, want 4 each: %v", pods, len(used), used)
 	}
-	c.createPods(workload.NewPod("p", "1", optedIn, func(pod *corev1.Pod) {
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-				NodeSelectorTerms: []corev1.NodeSelectorTerm{in("nowhere"), in("b"), {}},
-			},
-		}}
-	}))
-	c.awaitBound(1)
-	pod := c.Pod("p")
-	terms := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	if pod.Spec.NodeName != "node-b" || len(terms) != 3 || len(terms[1].MatchFields) != 1 {
-		t.Errorf("it is on %s, its terms are %+v", pod.Spec.NodeName, terms)
-	}
+	c.EventuallyIs("muster has seen that", pods, func() int { return s.nominations("confirmed") })
 }
 
 func TestAGatedPodThatFitsNowhereIsLeftToTheScheduler(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 2, "4")...)
 	c.Schedule("")
-	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
+	c.serve(muster.Options{Text: packing})
 	c.createPods(workload.NewPod("huge", "100", optedIn))
 	c.Eventually("the scheduler says that it does not fit", func() error {
 		pod := c.Pod("huge")
@@ -121,7 +82,7 @@ func TestAnotherMusterLetsGoWhatADeadOneKept(t *testing.T) {
 	const pods = 100
 	c := newCluster(t, workload.NewNodes("node", 8, "16")...)
 	c.Schedule("")
-	s := c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
+	s := c.serve(muster.Options{Text: packing})
 	c.createPods(workload.NewPods("pod", pods, "1", optedIn)...)
 	c.Eventually("some pods are let go", func() error {
 		if s.nominations("confirmed") < 10 {
@@ -130,7 +91,7 @@ func TestAnotherMusterLetsGoWhatADeadOneKept(t *testing.T) {
 		return nil
 	})
 	s.Must(s.Crash())
-	c.serve(muster.Options{Text: fmt.Sprintf(packing, "Nominate")})
+	c.serve(muster.Options{Text: packing})
 	c.awaitBound(pods)
 	bound := c.Pods()
 	for name, pod := range bound {

@@ -20,7 +20,7 @@ type ahead struct{ *witness }
 // startAhead runs both until the test ends, with some of muster's configuration.
 func (c *cluster) startAhead(o muster.Options) *ahead {
 	c.Helper()
-	o.Selection = muster.Ahead
+	o.Selection, o.Gates = muster.Muster, muster.UntilPlace
 	a := &ahead{c.serve(o).watch()}
 	a.passesMuster = workload.Labelled(v1alpha1.LabelAhead, "true")
 	return a

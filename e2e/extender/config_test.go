@@ -17,7 +17,7 @@ func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {
 	for name, test := range map[string]struct{ config, want string }{
 		"a value that is not supported": {
 			"profiles: [{schedulerName: default-scheduler, nodeSelection: Best}]",
-			`profiles[0].nodeSelection: Unsupported value: "Best": supported values: "Scheduler", "Extender"`,
+			`profiles[0].nodeSelection: Unsupported value: "Best": supported values: "Scheduler", "Muster"`,
 		},
 		"a field that does not exist": {"serving: {port: 8888}", `serving.port: `},
 		"a value out of range":        {"timeouts: {bind: -1s}", `timeouts.bind: Invalid value: "-1s"`},

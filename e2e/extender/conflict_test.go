@@ -28,8 +28,7 @@ func apartBy(topology string) func(*corev1.Pod) {
 	}
 }
 
-// With offload kube-scheduler does not keep these pods apart, and while it picks the node, muster knows of it
-// only when the pod is to be bound.
+// With offload kube-scheduler does not keep these pods apart.
 func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -52,7 +51,7 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 				domains[node.Name] = node.Labels[test.domain]
 			}
 			c := newCluster(t, nodes...)
-			c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Scheduler}]"})
+			c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Muster}]"})
 			c.createPods(workload.NewPods("pod", count, "10m", test.apart)...)
 			c.Eventually("a pod is bound in each domain, and the others are told that they fit nowhere", func() error {
 				pods := c.Pods()

@@ -52,13 +52,16 @@ func (c *cluster) allocated() int {
 
 func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
 	t.Parallel()
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate} {
+	for name, way := range muster.Ways() {
+		if !way.Asked() {
+			continue
+		}
 		for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
-			t.Run(string(selection)+" with "+how, func(t *testing.T) {
+			t.Run(name+" with "+how, func(t *testing.T) {
 				nodes := workload.NewNodes("node", 3, "8")
 				c := newClusterWith(t, claims, nodes...)
 				c.createDevices(2, nodes[1:]...)
-				c.serveAndSchedule(muster.Options{Selection: selection})
+				c.serveAndSchedule(way)
 				c.createPods(workload.NewPods("pod", 5, "100m", change)...)
 				c.Eventually("two pods are on each node with devices, and one is on none", func() error {
 					pods := c.Pods()
@@ -87,7 +90,7 @@ func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
 			nodes := workload.NewNodes("node", 3, "8")
 			c := newClusterWith(t, claims, nodes...)
 			c.createDevices(2, nodes[0])
-			c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+			c.serveAndSchedule(muster.Options{Selection: muster.Muster})
 			c.createPodGroups(workload.NewPodGroup("ring", 4))
 			c.createPods(workload.NewMembers("ring", 4, "100m", change)...)
 			for i := range 4 {
@@ -115,7 +118,7 @@ func TestAGangThatSharesAClaimStartsOnOneNode(t *testing.T) {
 		Spec:       devices.Some(1),
 	}
 	c.Create(claim)
-	c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	c.serveAndSchedule(muster.Options{Selection: muster.Muster})
 	c.createPodGroups(workload.NewPodGroup("ring", 3))
 	c.createPods(workload.NewMembers("ring", 3, "1", func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}}

@@ -31,7 +31,7 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 	}
 	_, err := rules.Create(c.Context(), rule, metav1.CreateOptions{})
 	c.Must(err)
-	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	s := c.serveAndSchedule(muster.Options{Selection: muster.Muster})
 	c.createPodGroups(workload.NewPodGroup("ring", 2))
 	c.createPods(workload.NewMembers("ring", 2, "100m", claiming)...)
 	s.awaitWhy("ring", "places for 1 of 2 members")
@@ -85,7 +85,7 @@ func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
 		c.Must(err)
 	}
 	sized(nodes[0], "large", "small")
-	s := c.serveAndSchedule(muster.Options{Selection: muster.Extender})
+	s := c.serveAndSchedule(muster.Options{Selection: muster.Muster})
 	pods := workload.NewMembers("ring", 2, "100m", claiming)
 	pods[0].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("either")
 	pods[1].Spec.ResourceClaims[0].ResourceClaimTemplateName = new("large")

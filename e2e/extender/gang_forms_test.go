@@ -19,8 +19,8 @@ import (
 const oneOfEach = `
 profiles:
 - {schedulerName: scheduler-picks, nodeSelection: Scheduler}
-- {schedulerName: muster-picks, nodeSelection: Extender}
-- {schedulerName: nominated, nodeSelection: Nominate}
+- {schedulerName: muster-picks, nodeSelection: Muster}
+- {schedulerName: nominated, nodeSelection: Muster}
 `
 
 // by makes pods members of a group by a label or by Koordinator's annotation, and has them say how many must start

@@ -69,7 +69,7 @@ func (c *cluster) applyGatePolicy(s *server) {
 
 func TestThePolicyGatesWhomTheWebhookGates(t *testing.T) {
 	c := newCluster(t)
-	c.applyGatePolicy(c.serve(muster.Options{}))
+	c.serve(muster.Options{Gates: muster.UntilMembers})
 	c.wantGates("gates.yaml", "")
 }
 
@@ -78,14 +78,17 @@ func TestWhoIsPlacedAheadIsGatedByThePolicyAndByTheWebhook(t *testing.T) {
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run(string(by), func(t *testing.T) {
 			c := newCluster(t)
-			c.serve(muster.Options{Selection: muster.Ahead, GatedBy: by, Beside: map[string]muster.Selection{"batch": muster.Scheduler}})
+			c.serve(muster.Options{
+				Selection: muster.Muster, Gates: muster.UntilPlace, GatedBy: by,
+				Beside: map[string]muster.Selection{"batch": muster.Scheduler},
+			})
 			c.wantGates("ahead.yaml", c.namespace("ahead", map[string]string{v1alpha1.LabelAhead: "true"}))
-			// gangs.gates is Never, and the other profile places nobody ahead.
+			// The other profile gates nobody.
 			for name, change := range map[string]func(*corev1.Pod){
 				"a member": workload.InGang("g"), "a pod that is opted in": workload.Labelled(v1alpha1.LabelAhead, "true"),
 			} {
 				if got := c.created(workload.NewPod("trial", "1", change, workload.ScheduledBy("batch"))); len(got) > 0 {
-					t.Errorf("%s of a profile without Ahead has the gates %v", name, got)
+					t.Errorf("%s of a profile without gates has the gates %v", name, got)
 				}
 			}
 		})
@@ -102,10 +105,15 @@ func (c *cluster) namespace(name string, labels map[string]string) string {
 	return name
 }
 
-func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
+func TestThePolicyIsForTheSchedulersOfProfilesThatGate(t *testing.T) {
 	c := newCluster(t)
-	c.applyGatePolicy(c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler}, {schedulerName: batch}]"}))
-	for name, want := range map[string]bool{corev1.DefaultSchedulerName: true, "batch": true, byHand: false} {
+	c.applyGatePolicy(c.serve(muster.Options{Text: `
+profiles:
+- {schedulerName: default-scheduler, gates: UntilMembers}
+- {schedulerName: batch, gates: UntilMembers}
+- {schedulerName: never}
+`}))
+	for name, want := range map[string]bool{corev1.DefaultSchedulerName: true, "batch": true, "never": false, byHand: false} {
 		pod := workload.NewPod("trial", "1", workload.InGang("g"), workload.ScheduledBy(name))
 		if got := c.created(pod); (len(got) > 0) != want {
 			t.Errorf("gates of a pod for the scheduler %s: %v", name, got)
@@ -117,7 +125,7 @@ func TestThePolicyIsForTheSchedulersOfAllProfiles(t *testing.T) {
 // API allows here.
 func TestAMemberIsGatedWhoseContainerHasAVariableTwice(t *testing.T) {
 	c := newCluster(t)
-	c.applyGatePolicy(c.serve(muster.Options{}))
+	c.serve(muster.Options{Gates: muster.UntilMembers})
 	made, err := c.wouldBe(workload.NewPod("g-0", "1", workload.InGang("g"), func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "a", Value: "1"}, {Name: "b"}, {Name: "a", Value: "2"}}
 	}))

@@ -19,16 +19,19 @@ type gatekeeper struct {
 
 // keepGates has members gated until the test ends, by one gatekeeper or the other, and runs a
 // muster that lifts the gates and a scheduler.
-func (c *cluster) keepGates(by muster.Gatekeeper, gates string) *gatekeeper {
+func (c *cluster) keepGates(by muster.Gatekeeper, gates muster.Gates) *gatekeeper {
 	c.Helper()
 	g := &gatekeeper{options: muster.Options{Gates: gates, GatedBy: by}}
+	if gates == muster.UntilPlace {
+		g.options.Selection = muster.Muster
+	}
 	s := c.serveAndSchedule(g.options)
 	g.witness = s.watch()
 	return g
 }
 
 // again starts muster again after a crash.
-func (g *gatekeeper) again(gates string) {
+func (g *gatekeeper) again(gates muster.Gates) {
 	g.Helper()
 	g.options.Gates = gates
 	g.Must(g.Configure(g.options))
@@ -57,7 +60,7 @@ func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
 		t.Run("by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 5, "4")...)
 			c.createPodGroups(workload.NewPodGroup("g", 4))
-			g := c.keepGates(by, "UntilMembers")
+			g := c.keepGates(by, muster.UntilMembers)
 			pods := workload.NewMembers("g", 4, "3")
 			c.createPods(workload.NewPod("single", "3"))
 			g.awaits(exactly(map[string]int{"": 1}))
@@ -88,13 +91,13 @@ func (s *server) awaitWhy(gang, why string) {
 func TestAGangThatWaitsForRoomBehindGatesIsNotTried(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 3, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 4))
-	g := c.keepGates(muster.Policy, "UntilPlace")
+	g := c.keepGates(muster.Policy, muster.UntilPlace)
 	c.createPods(workload.NewMembers("g", 4, "3")...)
 	g.awaitWhy("g", "places for 3 of 4 members")
 	g.stayGated("g-0", "g-1", "g-2", "g-3")
 
 	g.Must(g.Crash())
-	g.again("UntilPlace")
+	g.again(muster.UntilPlace)
 	g.awaitWhy("g", "places for 3 of 4 members")
 	g.stayGated("g-0", "g-1", "g-2", "g-3")
 
@@ -109,7 +112,7 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 		t.Run("gated by the "+string(by), func(t *testing.T) {
 			c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 			c.createPodGroups(workload.NewPodGroup("g", 4))
-			g := c.keepGates(by, "UntilMembers")
+			g := c.keepGates(by, muster.UntilMembers)
 			pods := workload.NewMembers("g", 4, "3")
 			c.createPods(pods[:2]...)
 			g.stayGated("g-0", "g-1")
@@ -120,7 +123,7 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 					t.Errorf("%s was created while muster was away, and has gates %v, want %d", name, pod.Spec.SchedulingGates, gates)
 				}
 			}
-			g.again("UntilMembers")
+			g.again(muster.UntilMembers)
 			g.settles(exactly(map[string]int{"g": 4}))
 		})
 	}
@@ -129,11 +132,11 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 4))
-	g := c.keepGates(muster.Policy, "UntilMembers")
+	g := c.keepGates(muster.Policy, muster.UntilMembers)
 	c.createPods(workload.NewMembers("g", 2, "3")...)
 	g.stayGated("g-0", "g-1")
 	g.Must(g.Crash())
-	g.again("Never")
+	g.again("")
 	g.settles(exactly(map[string]int{})) // the scheduler has tried them
 }
 
@@ -142,7 +145,7 @@ func TestAGangThatMayPreemptIsNotLeftBehindGates(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
 	c.createPodGroups(workload.NewPodGroup("low", 3), workload.NewPodGroup("high", 3))
-	g := c.keepGates(muster.Webhook, "UntilPlace")
+	g := c.keepGates(muster.Webhook, muster.UntilPlace)
 	c.occupy("single", nodes)
 	c.createPods(workload.NewMembers("low", 3, "3")...)
 	c.createPods(workload.NewMembers("high", 3, "3", workload.OfPriority("high"))...)

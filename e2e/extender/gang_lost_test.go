@@ -24,16 +24,16 @@ func (c *cluster) cordon(node string, closed bool) {
 // one. Whether kube-scheduler or muster chooses the node, the member gets the place once it is opened: the other one of its
 // gang is of no use alone.
 func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
+	for name, way := range muster.Ways() {
 		for _, restart := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, after a restart %v", selection, restart), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, after a restart %v", name, restart), func(t *testing.T) {
 				c := newCluster(t, workload.NewNodes("node", 2, "4")...)
 				c.createPodGroups(workload.NewPodGroup("g", 2))
 				var w *witness
-				if selection == muster.Ahead {
-					w = c.alone(muster.Options{}).witness
+				if way.Asked() {
+					w = c.serveAndSchedule(way).watch()
 				} else {
-					w = c.serveAndSchedule(muster.Options{Selection: selection, Eager: true}).watch()
+					w = c.alone(way).witness
 				}
 				pods := workload.NewMembers("g", 3, "3")
 				c.createPods(pods[:2]...)
@@ -49,10 +49,10 @@ func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 				})
 				c.RemovePod("g-1")
 				c.createPods(pods[2])
-				if selection == muster.Ahead {
-					(&ahead{w}).awaitReserved("g-2")
-				} else {
+				if way.Asked() {
 					c.awaitCondition("g-2")
+				} else {
+					(&ahead{w}).awaitReserved("g-2")
 				}
 				if restart {
 					w.Must(w.Crash())

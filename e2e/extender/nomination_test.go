@@ -12,12 +12,13 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// nominating has muster place pods ahead of kube-scheduler.
+// nominating has muster place pods ahead of kube-scheduler, whatever that saves.
 const nominating = `
 profiles:
 - schedulerName: default-scheduler
-  nodeSelection: Nominate
+  nodeSelection: Muster
   equivalence: Template
+nomination: {minSaving: 0s}
 `
 
 func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
@@ -65,7 +66,7 @@ func TestPodsAreBoundWhileMusterNominatesTheNextOnes(t *testing.T) {
 	const pods = 300
 	nodes := workload.NewNodes("node", 20, "4")
 	c := newCluster(t, nodes...)
-	s := c.serve(muster.Options{Text: nominating + "nomination: {minSaving: 0s}\n"})
+	s := c.serve(muster.Options{Text: nominating})
 	all := workload.NewPods("pod", pods, "250m") // of 320 that there is room for
 	c.createPods(all[:pods/10]...)
 	c.Eventually("muster nominates", func() error {

@@ -88,25 +88,20 @@ func onSlot(i int) func(*corev1.Pod) {
 }
 
 func TestAnOffloadedSchedulerFindsTheOneNodeOfManyAtOnce(t *testing.T) {
-	t.Parallel()
-	for _, selection := range []string{"Scheduler", "Extender"} {
-		t.Run(selection+" chooses", func(t *testing.T) {
-			nodes := workload.NewNodes("node", many, "4")
-			var pods []*corev1.Pod
-			for i, node := range nodes {
-				node.Labels = slot(i)
-				if i%25 == 0 {
-					pods = append(pods, workload.NewPod("", "1", onSlot(i)))
-				}
-			}
-			c := newCluster(t, nodes...)
-			s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: " + selection + "}]"})
-			c.createPods(pods...)
-			c.awaitBound(len(pods))
-			if got := s.calls("filter", "unschedulable"); got > 0 {
-				t.Errorf("%d attempts found no node: kube-scheduler did not offer all that have room", got)
-			}
-		})
+	nodes := workload.NewNodes("node", many, "4")
+	var pods []*corev1.Pod
+	for i, node := range nodes {
+		node.Labels = slot(i)
+		if i%25 == 0 {
+			pods = append(pods, workload.NewPod("", "1", onSlot(i)))
+		}
+	}
+	c := newCluster(t, nodes...)
+	s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Muster}]"})
+	c.createPods(pods...)
+	c.awaitBound(len(pods))
+	if got := s.calls("filter", "unschedulable"); got > 0 {
+		t.Errorf("%d attempts found no node: kube-scheduler did not offer all that have room", got)
 	}
 }
 
@@ -128,7 +123,7 @@ func TestAnOffloadedSchedulerPreemptsOnTheOneNodeOfManyAtOnce(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
 	c.createPods(low...)
-	s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Extender}]"})
+	s := c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Muster}]"})
 	c.createPods(high...)
 	c.Eventually("the one node of each pod is to make place for it", func() error {
 		pods := c.Pods()

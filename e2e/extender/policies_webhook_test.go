@@ -87,8 +87,7 @@ func (c *cluster) trial(change ...func(*corev1.Pod)) *corev1.Pod {
 // undoes nothing that a policy has done, and makes no pod one that a policy is about.
 func TestPoliciesRunAgainAfterAWebhookIfTheyRanBefore(t *testing.T) {
 	c := newCluster(t)
-	s := c.serve(muster.Options{})
-	c.applyGatePolicy(s)
+	s := c.serve(muster.Options{Gates: muster.UntilMembers})
 	c.applyManagedPolicy(s)
 	isManaged := func(pod *corev1.Pod) bool {
 		_, requested := pod.Spec.Containers[0].Resources.Requests[v1alpha1.ResourceManaged]

@@ -80,7 +80,7 @@ func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
 	c := newCluster(t, workload.NewNode("a", "64"))
 	claim := c.newLateClaim("late")
 	s := c.serve(muster.Options{
-		Text: "profiles: [{offload: true, nodeSelection: Extender}]\ntimeouts: {assume: " + assume.String() + "}",
+		Text: "profiles: [{offload: true, nodeSelection: Muster}]\ntimeouts: {assume: " + assume.String() + "}",
 	})
 	c.Schedule(s.schedulerConfig(nil))
 	c.createPods(workload.NewPod("first", "2", withPort, claim.used))

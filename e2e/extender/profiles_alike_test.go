@@ -48,10 +48,10 @@ profiles:
 	}
 	all := []alike{
 		{name: "Scheduler", text: profile("nodeSelection: Scheduler")},
-		{name: "Scheduler with offload", text: profile("offload: true")},
-		{name: "Extender", text: profile("nodeSelection: Extender")},
-		{name: "Nominate", text: profile("nodeSelection: Nominate") + "nomination: {minSaving: 0s}\n"},
-		{name: "Ahead", text: profile("nodeSelection: Ahead"), change: optedIn},
+		{name: "Muster with offload", text: profile("nodeSelection: Muster\n  offload: true")},
+		{name: "Muster", text: profile("nodeSelection: Muster")},
+		{name: "Muster, by nomination", text: profile("nodeSelection: Muster") + "nomination: {minSaving: 0s}\n"},
+		{name: "gated", text: profile("nodeSelection: Muster\n  gates: UntilPlace"), change: optedIn},
 		{name: "a converted file", text: c.converted(byStrategy(strategy))},
 	}
 	if strategy == "MostAllocated" {

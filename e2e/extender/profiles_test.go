@@ -162,7 +162,7 @@ func TestProfilesChangeWhilePodsFlow(t *testing.T) {
 		return `
 profiles:
 - schedulerName: default-scheduler
-  nodeSelection: Extender
+  nodeSelection: Muster
   plugins: {score: {disabled: [{name: NodeResourcesBalancedAllocation}]}}
   pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: ` + strategy + `}}}]
 `

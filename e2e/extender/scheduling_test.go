@@ -20,7 +20,7 @@ import (
 
 func TestPodsAreBoundThroughMuster(t *testing.T) {
 	t.Parallel()
-	for _, selection := range []string{"Scheduler", "Extender"} {
+	for _, selection := range []string{"Scheduler", "Muster"} {
 		for _, namesOnly := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s chooses, nodeCacheCapable is %t", selection, namesOnly), func(t *testing.T) {
 				const pods = 200

@@ -39,7 +39,7 @@ func TestAPodIsBoundWhereItsDemandedDriverIs(t *testing.T) {
 			},
 		},
 	)
-	c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true}]"})
+	c.serveAndSchedule(muster.Options{Text: "profiles: [{offload: true, nodeSelection: Muster}]"})
 	c.createPods(workload.NewPod("pod", "1", func(pod *corev1.Pod) {
 		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},

@@ -68,7 +68,7 @@ func Launch(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.debug = o.Debug
 	addresses := []*string{&s.address, &s.debug}
-	if o.Gates != "" || o.Selection == Ahead {
+	if o.Gates != "" {
 		if o.GatedBy == Webhook {
 			addresses = append(addresses, &s.webhook)
 		}

@@ -21,12 +21,19 @@ type Selection string
 // The ways to choose.
 const (
 	Scheduler Selection = "Scheduler"
-	Extender  Selection = "Extender"
-	Nominate  Selection = "Nominate"
-	Ahead     Selection = "Ahead"
+	Muster    Selection = "Muster"
 )
 
-// Gatekeeper is gangs.gatedBy: who adds the gates of members.
+// Gates is a profile's gates: how long its pods are gated.
+type Gates string
+
+// The gates. With another value than "" the API server gates pods while muster runs.
+const (
+	UntilMembers Gates = "UntilMembers"
+	UntilPlace   Gates = "UntilPlace"
+)
+
+// Gatekeeper adds the gates of pods.
 type Gatekeeper string
 
 // The gatekeepers.
@@ -53,16 +60,16 @@ type Options struct {
 	Offload bool
 	// Beside are profiles beside that one, by scheduler name.
 	Beside map[string]Selection
-	// Eager has every pod nominated, whatever that saves: with few nodes that is little.
-	Eager bool
+	// MinSaving is nomination.minSaving, the default when empty. "0s" has every pod nominated: with few nodes a
+	// nomination saves little.
+	MinSaving string
 	// Config are further fields of the configuration.
 	Config map[string]any
 	// Kubeconfig is the path of the one to use, the administrator's when empty.
 	Kubeconfig string
-	// Gates is gangs.gates. With another value than muster's default, which is "", members are
-	// gated while it runs; with the selection Ahead they always are.
-	Gates string
-	// GatedBy is who gates them, the Policy when empty. With the Webhook muster serves https.
+	// Gates of the default scheduler's profile, Never when empty.
+	Gates Gates
+	// GatedBy gates the pods, the Policy when empty. With the Webhook muster serves https.
 	GatedBy Gatekeeper
 	// Profile are more fields of the default scheduler's profile.
 	Profile map[string]any
@@ -78,29 +85,44 @@ type Options struct {
 	Progress io.Writer
 }
 
-func (o Options) writeConfig(path string, identity *identity, webhook string) error {
-	profile := func(name string, selection Selection, offload bool) map[string]any {
-		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler), "offload": offload}
+// Ways returns the ways to choose a node, by name. Gated pods need the label muster.dev/ahead or a gang, and a scheduler that
+// knows nothing of muster.
+func Ways() map[string]Options {
+	return map[string]Options{
+		"Scheduler": {Selection: Scheduler},
+		"Muster":    {Selection: Muster, MinSaving: "1h"},
+		"nominated": {Selection: Muster, MinSaving: "0s"},
+		"gated":     {Selection: Muster, Gates: UntilPlace},
 	}
-	first := profile(corev1.DefaultSchedulerName, o.Selection, o.Offload)
+}
+
+// Asked reports whether the scheduler calls muster: pods that are gated until they have a place need no call.
+func (o Options) Asked() bool { return o.Gates != UntilPlace }
+
+func (o Options) writeConfig(path string, identity *identity, webhook string) error {
+	profile := func(name string, selection Selection) map[string]any {
+		return map[string]any{"schedulerName": name, "nodeSelection": cmp.Or(selection, Scheduler)}
+	}
+	first := profile(corev1.DefaultSchedulerName, o.Selection)
+	first["offload"] = o.Offload
+	if o.Gates != "" {
+		first["gates"] = o.Gates
+	}
 	maps.Copy(first, o.Profile)
 	profiles := []any{first}
 	for _, name := range slices.Sorted(maps.Keys(o.Beside)) {
-		profiles = append(profiles, profile(name, o.Beside[name], false))
+		profiles = append(profiles, profile(name, o.Beside[name]))
 	}
 	fields := map[string]any{
 		"apiVersion": "config.muster.dev/v1alpha2",
 		"kind":       "MusterConfiguration",
 		"profiles":   profiles,
 	}
-	if o.Eager {
-		fields["nomination"] = map[string]any{"minSaving": "0s"}
+	if o.MinSaving != "" {
+		fields["nomination"] = map[string]any{"minSaving": o.MinSaving}
 	}
 	if identity != nil {
 		fields["serving"] = identity.serving(webhook)
-	}
-	if o.Gates != "" {
-		fields["gangs"] = map[string]any{"gates": o.Gates, "gatedBy": cmp.Or(o.GatedBy, Policy)}
 	}
 	maps.Copy(fields, o.Config)
 	if o.Load != nil {

@@ -18,7 +18,7 @@ func TestMusterOutlivesAnOutageOfTheAPIServer(t *testing.T) {
 	for _, node := range workload.NewNodes("node", 10, "4") {
 		l.Create(node)
 	}
-	server := l.MusterWithScheduler(muster.Options{Selection: muster.Extender})
+	server := l.MusterWithScheduler(muster.Options{Selection: muster.Muster})
 	schedule := func(name string) (pod *corev1.Pod) {
 		t.Helper()
 		l.Create(workload.NewPod(name, "1"))

@@ -21,7 +21,7 @@ import (
 )
 
 func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.configure(map[string]any{"relieve": map[string]any{"enabled": true, "samples": 2}})
 	l.Create(workload.NewNode("n3", "4"))
 	before := l.small()
@@ -53,7 +53,7 @@ func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
 }
 
 func TestPodsAreSpreadOntoANewNode(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	const small = "small"
 	l.configure(map[string]any{"respread": map[string]any{"enabled": true, "newFor": "30s"}})
 	_, err := l.Client.AppsV1().

@@ -33,19 +33,13 @@ type cluster struct {
 	options     muster.Options
 }
 
-func newCluster(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *cluster {
+func newCluster(t *testing.T, mode v1alpha1.Mode, options muster.Options) *cluster {
 	t.Helper()
-	return newEmptyCluster(t, mode, selection).inPieces()
+	return newEmptyCluster(t, mode, options).inPieces()
 }
 
 // newEmptyCluster is one without nodes and pods.
-func newEmptyCluster(t *testing.T, mode v1alpha1.Mode, selection muster.Selection) *cluster {
-	t.Helper()
-	return newClusterWith(t, muster.Options{Selection: selection}, mode)
-}
-
-// newClusterWith is newEmptyCluster for other options too.
-func newClusterWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *cluster {
+func newEmptyCluster(t *testing.T, mode v1alpha1.Mode, options muster.Options) *cluster {
 	t.Helper()
 	l := &cluster{Lab: lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{
 		Controllers: []string{"replicaset-controller", "disruption-controller", "resourceclaim-controller"},
@@ -59,7 +53,7 @@ func newClusterWith(t *testing.T, options muster.Options, mode v1alpha1.Mode) *c
 			"makeRoom": map[string]any{"pendingFor": "1s"}, "evictable": map[string]any{"allowSingleReplica": true},
 		},
 	}
-	if options.Selection != muster.Ahead {
+	if options.Asked() {
 		l.server = l.MusterWithScheduler(l.options)
 		return l
 	}

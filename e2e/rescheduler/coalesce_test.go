@@ -11,7 +11,7 @@ import (
 )
 
 func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{
 		"coalesce":  map[string]any{"enabled": true, "mark": "Cordon"},
 		"scaleDown": map[string]any{"annotate": true},
@@ -76,7 +76,7 @@ func (l *cluster) isMarked(name string, cordoned bool, want map[string]string) e
 }
 
 func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
 	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
 	l.Eventually("stays runs", func() error { return isOn(l.Pod("stays"), "n2") })

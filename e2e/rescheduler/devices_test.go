@@ -19,9 +19,9 @@ import (
 
 // newClusterOfDevices is a lab where two pods of small, of 2 cores, hold the devices of n1 and of n3. The pod big, of 4 cores,
 // would fit n1 without the one there. That fits n0, which has no device, and n2, which has one.
-func newClusterOfDevices(t *testing.T, selection muster.Selection) *cluster {
+func newClusterOfDevices(t *testing.T, options muster.Options) *cluster {
 	t.Helper()
-	l := newEmptyCluster(t, v1alpha1.Auto, selection)
+	l := newEmptyCluster(t, v1alpha1.Auto, options)
 	l.configure(map[string]any{"evictable": map[string]any{"allowSingleReplica": false}})
 	l.Must(devices.Define(t.Context(), l.Client, 1))
 	for _, node := range []string{"n1", "n2", "n3"} {
@@ -38,12 +38,12 @@ func newClusterOfDevices(t *testing.T, selection muster.Selection) *cluster {
 
 func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 	t.Parallel()
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
-		t.Run(string(selection), func(t *testing.T) {
-			if selection != muster.Scheduler {
+	for name, way := range muster.Ways() {
+		t.Run(name, func(t *testing.T) {
+			if way.Selection != muster.Scheduler {
 				lab.Long(t)
 			}
-			l := newClusterOfDevices(t, selection)
+			l := newClusterOfDevices(t, way)
 			before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")
 			l.createPod("big", "4")
 			l.reschedule()
@@ -53,7 +53,7 @@ func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 }
 
 func TestAPodStaysWhileAnotherClaimHoldsTheDeviceThatItsOwnWouldNeed(t *testing.T) {
-	l := newClusterOfDevices(t, muster.Scheduler)
+	l := newClusterOfDevices(t, muster.Options{})
 	l.createPod("holder", "0", func(pod *corev1.Pod) { devices.Claim(&pod.Spec, 1) })
 	l.Eventually("holder runs", func() error { return isOn(l.Pod("holder"), "n2") })
 	before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")

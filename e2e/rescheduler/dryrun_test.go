@@ -91,7 +91,7 @@ func everything() map[string]any {
 }
 
 func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
-	l := newCluster(t, v1alpha1.DryRun, muster.Scheduler)
+	l := newCluster(t, v1alpha1.DryRun, muster.Options{})
 	l.defineProvisioningRequests()
 	l.configure(everything())
 	l.takeRequests()
@@ -122,7 +122,7 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 
 // The same cluster in another mode: so the test above would see what a dry run wrote.
 func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.defineProvisioningRequests()
 	l.configure(everything())
 	written := l.recorded()

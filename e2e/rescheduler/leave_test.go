@@ -18,7 +18,7 @@ import (
 )
 
 func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.takeRequests()
 	before := l.small()
 	l.createPod("noisy", "1", workload.On("n1")) // with room left for small, which the scores of kube-scheduler prefer to n2
@@ -52,7 +52,7 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 }
 
 func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.takeRequests()
 	before := l.small()
 	l.cordon("n2", true) // so that nothing can be done about it yet
@@ -67,7 +67,7 @@ func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
 }
 
 func TestAPodLeavesANodeThatWouldNotTakeItAnyMore(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Extender)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{Selection: muster.Muster})
 	l.configure(map[string]any{"repair": map[string]any{"enabled": true}})
 	before := l.small()
 	l.patchNode("n1", `{"spec":{"taints":[{"key":"maintenance","effect":"NoSchedule"}]}}`)

@@ -19,12 +19,12 @@ import (
 
 func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T) {
 	t.Parallel()
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Extender, muster.Nominate, muster.Ahead} {
-		t.Run(string(selection), func(t *testing.T) {
-			if selection == muster.Extender || selection == muster.Nominate { // as with Scheduler, its scheduler asks muster
+	for name, way := range muster.Ways() {
+		t.Run(name, func(t *testing.T) {
+			if way.Selection == muster.Muster && way.Asked() { // as with Scheduler, its scheduler asks muster
 				lab.Long(t)
 			}
-			l := newCluster(t, v1alpha1.Approve, selection)
+			l := newCluster(t, v1alpha1.Approve, way)
 			before := l.small()
 			l.createPod("big", "4")
 			l.reschedule()
@@ -64,7 +64,7 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 }
 
 func TestNothingIsEvictedWithoutAYes(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	before := l.small()
 	l.createPod("big", "4")
 	l.reschedule()
@@ -86,7 +86,7 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 }
 
 func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.configure(map[string]any{"budgets": map[string]any{"rate": map[string]any{"evictions": 1, "per": "1h"}}})
 	l.createPod("big", "4")
 	l.reschedule()
@@ -98,7 +98,7 @@ func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
 }
 
 func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
-	l := newCluster(t, v1alpha1.Auto, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1h"}})
 	l.createPod("big", "4")
 	l.reschedule()

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.Create(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000})
 	before := l.small()
 	l.waitForBudget(before)
@@ -39,7 +39,7 @@ func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T)
 }
 
 func TestAnotherReplicaGoesOnWithAPlan(t *testing.T) {
-	l := newCluster(t, v1alpha1.Approve, muster.Scheduler)
+	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.options.Config["leaderElection"] = map[string]any{"leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "500ms"}
 	l.waitForBudget(l.small())
 	frozen := l.rescheduler

@@ -15,9 +15,9 @@ import (
 
 func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 	t.Parallel()
-	for _, selection := range []muster.Selection{muster.Scheduler, muster.Ahead} {
-		t.Run(string(selection), func(t *testing.T) {
-			l := newEmptyCluster(t, v1alpha1.Auto, selection)
+	for _, name := range []string{"Scheduler", "gated"} {
+		t.Run(name, func(t *testing.T) {
+			l := newEmptyCluster(t, v1alpha1.Auto, muster.Ways()[name])
 			l.Create(workload.NewNode("n1", "4"))
 			l.createSet("first", "3", 1, nil)
 			l.allOn("first", "n1")
@@ -40,22 +40,20 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name      string
-		selection muster.Selection
-		gates     string
+		name, way string
 	}{
-		{"that the scheduler refuses", muster.Scheduler, ""},
-		{"that is behind gates until it has a place", muster.Scheduler, "UntilPlace"},
-		{"that no scheduler sees before", muster.Ahead, ""},
+		{"that the scheduler refuses", "Scheduler"},
+		{"that is behind gates until it has a place", "gated"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newClusterWith(t, muster.Options{Selection: test.selection, Gates: test.gates}, v1alpha1.Auto).inPieces()
+			way := muster.Ways()[test.way]
+			l := newCluster(t, v1alpha1.Auto, way)
 			l.Create(workload.NewNode("n3", "4"))
 			for i := range 2 {
 				name := fmt.Sprint("member-", i)
 				l.createPod(name, "4", func(pod *corev1.Pod) { pod.Labels, pod.Annotations = gangOf("gang", 2) })
 				pod := l.Pod(name)
-				if gated := muster.Gated(pod); gated != (test.gates != "" || test.selection == muster.Ahead) {
+				if gated := muster.Gated(pod); gated == way.Asked() {
 					t.Fatalf("%s is gated: %t", pod.Name, gated)
 				}
 			}
@@ -76,17 +74,16 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name      string
-		selection muster.Selection
+		name, way string
 		room      string // on n2, of what the gang takes 2
 		moves     bool
 	}{
-		{"where there is room for it", muster.Scheduler, "2", true},
-		{"not in part", muster.Scheduler, "1", false},
-		{"without a scheduler that asks muster", muster.Ahead, "2", true},
+		{"where there is room for it", "Scheduler", "2", true},
+		{"not in part", "Scheduler", "1", false},
+		{"without a scheduler that asks muster", "gated", "2", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := newEmptyCluster(t, v1alpha1.Auto, test.selection)
+			l := newEmptyCluster(t, v1alpha1.Auto, muster.Ways()[test.way])
 			l.configure(map[string]any{"budgets": map[string]any{"perWorkload": 2}})
 			l.Create(workload.NewNode("n1", "4"))
 			l.createSet("gang", "1", 2, func(pod *corev1.PodTemplateSpec) {

@@ -105,7 +105,7 @@ func newStage(t *testing.T) *stage {
 	for i := range earlyNodes {
 		s.createNode(newNode(fmt.Sprintf("late-%d", i), lateGang))
 	}
-	s.server = s.Muster(muster.Options{Selection: muster.Extender, Profile: packing()})
+	s.server = s.Muster(muster.Options{Selection: muster.Muster, Profile: packing()})
 	config, err := s.server.SchedulerConfig(ctx)
 	s.Must(err)
 	s.scheduler.Config = config

@@ -11,7 +11,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// A gang of a profile with nodeSelection: Ahead starts without any call of the scheduler's, by what the API has:
+// A gang of a profile with gates: UntilPlace starts without any call of the scheduler's, by what the API has:
 // its members are gated until all of them have places, and their room is kept.
 //
 // A plan gives them places. The gated ones are nominated there, which has the scheduler keep the room from pods
@@ -27,7 +27,10 @@ import (
 type leading struct{ *turn }
 
 // leads reports whether a group starts without calls of the scheduler.
-func (g *group) leads(view View) bool { return view.Ahead(g.schedulerName) }
+func (g *group) leads(view View) bool {
+	store := view.Profile(g.schedulerName)
+	return store != nil && store.Profile.PlacesGated()
+}
 
 // reserve has room kept for a member that has just got a place.
 func (t leading) reserve(p *member, contested bool) {
@@ -35,8 +38,6 @@ func (t leading) reserve(p *member, contested bool) {
 	switch nominated := p.pod.Status.NominatedNodeName; {
 	case nominated == "" && p.gated() && !contested:
 		t.keepsRoom(p, record.RoomUncontested)
-	case nominated == "" && p.gated() && t.limits.Pin:
-		t.keepsRoom(p, record.RoomPinned)
 	case nominated == p.place && p.gated(): // by a former plan: the scheduler may have been restarted since
 		t.tellAnew(p)
 		return
@@ -304,7 +305,7 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 }
 
 // staysGated has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
-// contests it was shown for then, and the write that pins it was not made. The gate is lifted once the nomination is there.
+// contests it was shown for then, and the write that lifts its gate was not made. The gate is lifted once the nomination is there.
 func (t leading) staysGated(p *member) {
 	if p.stage == due && p.room != record.RoomNominated && p.gated() && p.gate == shut {
 		p.room, p.toldAt = record.RoomNominated, t.now

@@ -76,7 +76,7 @@ type (
 	// to write.
 	Write struct {
 		Pod  *cluster.Pod
-		Node string // to nominate it to, "" to take that back; or to pin it to as its gate is lifted, "" for not
+		Node string // to nominate it to, "" to take that back
 	}
 )
 

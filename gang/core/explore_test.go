@@ -75,7 +75,7 @@ func (c *code) group(g *group) {
 		c.flag(p.startOf != "", p.startOf == g.of)
 	}
 	c.time(g.short)
-	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.mayEvict, g.weighed == g.looked, g.recording != 0)
+	c.flag(g.spec != nil, g.store != nil, g.satisfied, g.recording != 0)
 	if g.spec != nil {
 		c.put(g.spec.MinMember)
 		if g.spec.Record != nil {
@@ -150,7 +150,6 @@ func (w *world) code() []byte {
 	}
 	c.flag(w.state.stopped)
 	c.time(w.state.renewed)
-	c.seenAt(w.state.outranked.generation)
 	for _, left := range w.left {
 		c.put(int(left))
 	}
@@ -364,7 +363,7 @@ func models() []*model {
 			least: [mostGroups][]int64{{3}, {1}}, room: []int{2, 2}, singles: []int{0, 1}, preempt: 2 * time.Second,
 		}, freely(vanish), some(1, preempt, waitLong, remove, replace, hangUp), some(4, wait)),
 		with(model{
-			name: "gates", pods: 3, groups: [mostPods]int{0, 0, 1}, gated: true, gates: GatesUntilPlace, least: [mostGroups][]int64{{2}, {1}},
+			name: "gates", pods: 3, groups: [mostPods]int{0, 0, 1}, gated: true, least: [mostGroups][]int64{{2}, {1}},
 			room: []int{2}, late: [mostPods]bool{1: true},
 		}, freely(gatesDue, gateOK), some(1, remove, waitLong, stop)),
 		with(model{

@@ -2,10 +2,10 @@ package core
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"time"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
@@ -83,75 +83,29 @@ func (t gating) lift(p *member) {
 // gating decides about gates during the application of an event.
 type gating struct{ *turn }
 
+// waitsForMembers reports whether the members of a group are gated until all exist that must start together.
+func (g *group) waitsForMembers(view View) bool {
+	store := view.Profile(g.schedulerName)
+	return store != nil && store.Profile.Gates == config.GatesUntilMembers
+}
+
 // mayGo selects the members of a group whose gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
 	if g.leads(t.view) {
 		return leading(t).mayGo(g)
 	}
-	if t.gates != GatesUntilMembers && t.gates != GatesUntilPlace {
+	if !g.waitsForMembers(t.view) {
 		return everyone
 	}
 	parts, not := t.bundle(g)
 	switch {
 	case not != nil:
 		return func(*member) bool { return false }
-	case startedAll(parts),
-		t.gates == GatesUntilMembers && !slices.ContainsFunc(parts, part.lacksMembers),
-		t.gates == GatesUntilPlace && t.mayPreempt(parts):
+	case startedAll(parts), !slices.ContainsFunc(parts, part.lacksMembers):
 		return (*member).ready
 	default:
 		return func(p *member) bool { return p.stage == placed }
 	}
-}
-
-// mayPreempt reports whether gangs without a place may get one by preemption, which is the scheduler's to
-// begin: there is a pod that may be evicted for them. That is looked up once after each plan.
-func (t gating) mayPreempt(parts []part) bool {
-	g := parts[0].group
-	if g.looked == 0 || g.weighed == g.looked {
-		return g.looked != 0 && g.mayEvict
-	}
-	g.weighed, g.mayEvict = g.looked, t.findsVictims(parts)
-	return g.mayEvict
-}
-
-func (t gating) findsVictims(parts []part) bool {
-	for _, p := range parts {
-		if slices.ContainsFunc(p.candidates(), neverPreempts) {
-			return false
-		}
-	}
-	if t.outranked.generation < parts[0].looked {
-		t.outranked = outrankedIn(t.view)
-	}
-	terms := t.termsFor(t.now, parts)
-	if terms.below <= t.outranked.lowest {
-		return false
-	}
-	t.lookAtAll()
-	for pod := range t.view.Pods() {
-		if _, may := terms.May(pod); may {
-			return true
-		}
-	}
-	return false
-}
-
-// outranked is the lowest priority of a pod that was bound in a generation of the cluster: gangs of
-// no higher one had no victims then, which is found out once for all of them.
-type outranked struct {
-	generation uint64
-	lowest     int32
-}
-
-func outrankedIn(view View) outranked {
-	o := outranked{view.Generation(), math.MaxInt32}
-	for pod := range view.Pods() {
-		if pod.Spec.NodeName != "" {
-			o.lowest = min(o.lowest, priority(pod))
-		}
-	}
-	return o
 }
 
 // Writes may be late: they come one after the other, and rest while the API server is busy. A gate stays on if
@@ -165,8 +119,6 @@ func (e Lifting) apply(t *turn) {
 	case !(gating{t}).goes(p):
 		p.gate = shut
 		leading{t}.staysGated(p)
-	case p.stage == due && p.room == record.RoomPinned:
-		t.has(Write{p.pod, p.place})
 	default:
 		t.has(Write{Pod: p.pod})
 	}

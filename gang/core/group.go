@@ -138,9 +138,6 @@ type planning struct {
 
 // prospects describe the pods that might be evicted for a group.
 type prospects struct {
-	// weighed is the value of looked when mayEvict was found out.
-	weighed  uint64
-	mayEvict bool
 	// sought is the generation of the cluster when the last search for victims failed, 0 for
 	// none, and soughtAgain when the next one may be made.
 	sought      uint64

@@ -36,8 +36,6 @@ type Limits struct {
 	Rest time.Duration
 	// Renew is how often assumptions are renewed: well within their time to live.
 	Renew time.Duration
-	// Pin has the scheduler learn of contested places by node affinity, when gates are lifted, and not by nomination.
-	Pin bool
 	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
 	Margin time.Duration
 	// Remind is how long after a reservation the scheduler is told of it again: a restarted scheduler has
@@ -49,15 +47,3 @@ type Limits struct {
 	// FewOfDevices is the same for a pod that claims devices: to try one on a node costs the scheduler more.
 	FewOfDevices int
 }
-
-// Gates says when the gates of members are lifted.
-type Gates int
-
-const (
-	// GatesNever lifts every gate: members are not gated.
-	GatesNever Gates = iota
-	// GatesUntilMembers lifts them when enough members to start together exist.
-	GatesUntilMembers
-	// GatesUntilPlace lifts them when members have places.
-	GatesUntilPlace
-)

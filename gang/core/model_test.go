@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -27,7 +28,6 @@ const (
 // model has everything that does not change while it is explored.
 type model struct {
 	name    string
-	gates   Gates
 	policy  string              // the match policy of all groups
 	bundle  bool                // the groups name one another
 	room    []int               // by node
@@ -48,6 +48,18 @@ type model struct {
 	objects map[string]*v1alpha1.Observed
 	seen    map[[2]int]*cluster.Node
 	uids    [mostPods][4]types.UID
+}
+
+// gates says how long members are gated.
+func (m *model) gates() config.Gates {
+	switch {
+	case m.ahead:
+		return config.GatesUntilPlace
+	case m.gated:
+		return config.GatesUntilMembers
+	default:
+		return config.GatesNever
+	}
 }
 
 // kind is the kind of a step.
@@ -192,13 +204,13 @@ const (
 )
 
 func newWorld(m *model) *world {
-	m.store, m.made = new(predicates.VerdictStore), map[string]*cluster.Pod{}
+	m.store, m.made = &predicates.VerdictStore{Profile: &predicates.Profile{Gates: m.gates()}}, map[string]*cluster.Pod{}
 	m.objects, m.seen = map[string]*v1alpha1.Observed{}, map[[2]int]*cluster.Node{}
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10}, MaxGap: 10,
 		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt,
 		Renew: 5 * time.Second, Few: 100, Margin: modelMargin, Remind: time.Hour,
-	}, m.gates)}
+	})}
 	for i := range mostPods {
 		for version := range m.uids[i] {
 			m.uids[i][version] = types.UID(fmt.Sprintf("p%d.%d", i, version))

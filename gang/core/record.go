@@ -3,7 +3,6 @@ package core
 import (
 	"time"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/record"
 )
@@ -30,7 +29,7 @@ func (g *group) leftHalf() bool {
 // calls. Both take rights that users who write pods and PodGroups do not have: to bind, or to write the status
 // of pods.
 func (g *group) anyUnderWay() bool {
-	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead {
+	if g.store == nil || !g.store.Profile.PlacesGated() {
 		return false
 	}
 	for _, p := range g.members {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -176,7 +175,7 @@ func (s *State) note(g *group) string {
 // freely returns how many members nothing keeps from the scheduler though their gang is to start without its calls, and has
 // not.
 func (g *group) freely() int {
-	if g.store == nil || g.store.Profile.NodeSelection != config.NodeSelectionAhead || g.begun() > 0 {
+	if g.store == nil || !g.store.Profile.PlacesGated() || g.begun() > 0 {
 		return 0
 	}
 	return len(g.those(func(p *member) bool { return p.stage < due && p.gate == shut && !p.gated() }))

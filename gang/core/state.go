@@ -14,7 +14,6 @@ import (
 // State is all that is known of gangs. Its methods are not safe for concurrent use.
 type State struct {
 	limits  Limits
-	gates   Gates
 	groups  map[membership.Key]*group
 	groupOf map[types.UID]*group
 	strays  map[types.UID]*member    // pods of no group that have the gate
@@ -30,15 +29,13 @@ type State struct {
 	renewed    time.Time // assumptions, the last time
 	looksAt    int       // how many nodes the scheduler last asked about for a member that was not nominated
 	stopped    bool      // nobody looks after held calls any more
-	outranked  outranked // when victims were last looked for
 	turn       turn      // of the last event: its memory serves the next one
 }
 
 // New returns a State that knows no member.
-func New(limits Limits, gates Gates) *State {
+func New(limits Limits) *State {
 	return &State{
 		limits:  limits,
-		gates:   gates,
 		groups:  map[membership.Key]*group{},
 		groupOf: map[types.UID]*group{},
 		strays:  map[types.UID]*member{},
@@ -52,8 +49,8 @@ func New(limits Limits, gates Gates) *State {
 	}
 }
 
-// Configure has other limits and gates be in force from the next event on.
-func (s *State) Configure(limits Limits, gates Gates) { s.limits, s.gates = limits, gates }
+// Configure has other limits be in force from the next event on.
+func (s *State) Configure(limits Limits) { s.limits = limits }
 
 // Apply changes the state by an event at a time, and returns what has to follow, in its order. The
 // slice is good until the next event is applied.

@@ -38,6 +38,4 @@ type View interface {
 	Untried(schedulerName string, first uint64, since time.Time) bool
 	// Waits reports whether one of the first of them, counted up to first, still waits.
 	Waits(first uint64) bool
-	// Ahead reports whether the gangs of a scheduler name start without calls of the scheduler.
-	Ahead(schedulerName string) bool
 }

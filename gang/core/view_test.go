@@ -157,6 +157,4 @@ func (w *world) Untried(string, uint64, time.Time) bool { return false }
 
 func (w *world) Waits(uint64) bool { return true }
 
-func (w *world) Ahead(string) bool { return w.ahead }
-
 func (w *world) Profile(string) *predicates.VerdictStore { return w.store }

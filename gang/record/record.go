@@ -55,8 +55,6 @@ type Room string
 const (
 	// RoomNominated is by nominations of the gated members.
 	RoomNominated Room = "Nominated"
-	// RoomPinned is not at all before the gates are lifted. Then node affinity names the places.
-	RoomPinned Room = "Pinned"
 	// RoomUncontested is not at all: no pod that waited could have taken so much that too little was left.
 	RoomUncontested Room = "Uncontested"
 )

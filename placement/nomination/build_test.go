@@ -48,7 +48,7 @@ type bounds struct {
 	WriteLimits
 	selection config.NodeSelection
 	offload   bool
-	reserve   config.Reserve
+	gates     config.Gates
 }
 
 func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *bench {
@@ -63,7 +63,6 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *b
 		Client:     client,
 		Gates:      client,
 		Skip:       func(pod *corev1.Pod) bool { return pod.Name == "skip" },
-		Reserve:    limits.reserve,
 		Limits:     limits.Limits,
 		Writer:     NewWriter(log, registry, now, limits.WriteLimits),
 	})}
@@ -74,7 +73,7 @@ func newStore(
 	t fataler, c *cluster.Cluster, limits bounds, m *predicates.StoreMetrics, now clock.PassiveClock,
 ) *predicates.VerdictStore {
 	cfg := config.Default()
-	cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Offload = limits.selection, limits.offload
+	cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Gates, cfg.Profiles[0].Offload = limits.selection, limits.gates, limits.offload
 	cfg.Profiles[0].Equivalence = config.EquivalenceTemplate
 	profile, err := predicates.NewProfile(&cfg.Profiles[0])
 	if err != nil {
@@ -86,8 +85,8 @@ func newStore(
 // testLimits nominate every pod at once.
 func testLimits() bounds {
 	limits := bounds{
-		Limits: DefaultLimits(ttl), WriteLimits: DefaultWriteLimits(500), selection: config.NodeSelectionNominate,
-		reserve: config.ReserveByNomination,
+		Limits: DefaultLimits(ttl), WriteLimits: DefaultWriteLimits(500), selection: config.NodeSelectionMuster,
+		gates: config.GatesNever,
 	}
 	limits.MinBacklog, limits.MinSaving = 1, 0
 	return limits
@@ -165,16 +164,6 @@ func gatedAhead(pod *corev1.Pod) {
 	pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.AheadGate})
 	pod.Status.Conditions = []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated},
-	}
-}
-
-// pinned is the effect of a write that pins a pod and lifts a gate.
-func pinned(node, gate string) func(*corev1.Pod) {
-	return func(pod *corev1.Pod) {
-		without(gate)(pod)
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: pinnedTo(node, pod),
-		}}
 	}
 }
 

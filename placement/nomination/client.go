@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,9 +25,6 @@ type Client interface {
 
 // Gates are lifted through the API server.
 type Gates interface {
-	// Pin tightens the required node affinity of a pod to a node and takes a gate off it, in one write,
-	// provided that the pod is still of the version given, else the error is a conflict.
-	Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error
 	// LiftGate takes a gate off a pod, whatever its version.
 	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
 }
@@ -134,43 +130,6 @@ func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string)
 	}
 	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
-}
-
-// Pin implements [Gates].
-func (c *RESTClient) Pin(ctx context.Context, pod *corev1.Pod, node, gate string) error {
-	gates := slices.DeleteFunc(slices.Clone(pod.Spec.SchedulingGates), func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
-		"spec": map[string]any{
-			"schedulingGates": gates,
-			"affinity": map[string]any{"nodeAffinity": map[string]any{
-				"requiredDuringSchedulingIgnoredDuringExecution": pinnedTo(node, pod),
-			}},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
-}
-
-// pinnedTo returns the required node affinity of a pod, tightened to a node as the API server allows it while the pod is
-// gated: requirements are added to the terms that there are, but to an empty one, which matches no node
-// (validateNodeAffinityMutation in pkg/apis/core/validation).
-func pinnedTo(node string, pod *corev1.Pod) *corev1.NodeSelector {
-	on := corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
-	affinity := pod.Spec.Affinity
-	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
-		return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{on}}}}
-	}
-	required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.DeepCopy()
-	for i := range required.NodeSelectorTerms {
-		if t := &required.NodeSelectorTerms[i]; len(t.MatchExpressions)+len(t.MatchFields) > 0 {
-			t.MatchFields = append(t.MatchFields, on)
-		}
-	}
-	return required
 }
 
 func nullIfEmpty(node string) any {

@@ -10,10 +10,9 @@
 //	   ↑                                     ↓         ↓
 //	resting ←──────────────────────────── withdrawing ─┘
 //
-// With nodeSelection: Ahead a pod goes the same way while a scheduling gate keeps it from kube-scheduler, which need not
-// know of muster. Its gate is lifted once the watch shows the nomination (standing). Or, with reserve: Pin, one write
-// instead of the nomination tightens the node affinity of the pod to its node and lifts the gate. From then on it is
-// followed like any other nominated pod; nobody may ever ask about it, so it may be bound without being taken.
+// With gates: UntilPlace a pod goes the same way while a scheduling gate keeps it from kube-scheduler, which need not
+// know of muster. Its gate is lifted once the watch shows the nomination (standing). From then on it is followed like any
+// other nominated pod; nobody may ever ask about it, so it may be bound without being taken.
 //
 // A pod whose nomination failed rests before it waits again. A pod whose nomination failed several times, or
 // that somebody else nominated, is set aside.
@@ -31,11 +30,10 @@
 //   - A gate of ours has a [Reason] to be lifted after a bounded time ([Limits.NoPlace], [Limits.MaxGated]), whatever
 //     becomes of the pod: no place, another profile, a group, a process before. Then it is lifted as soon as that
 //     can be written. A pod that goes without a place is never planned again: it is kube-scheduler's.
-//   - A pod that is not gated is never placed for a profile with nodeSelection: Ahead, unless it was let go with a place.
-//   - A pinned pod counts on its node until it is bound or gone, as it can go nowhere else.
+//   - A pod that is not gated is never placed for a profile with gates: UntilPlace, unless it was let go with a place.
 //   - Each nomination ends with one [Outcome]. One that failed is renewed on another node.
 //
 // The ordinary way stays open all the time: a pod that the scheduler takes up before its
 // nomination is there is answered for like any other. Where the ordinary way is good
-// enough (few pods wait) or writing is slow, nothing is nominated.
+// enough (few pods wait, or kube-scheduler is quick) or writing is slow, nothing is nominated.
 package nomination

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
@@ -20,7 +19,6 @@ type course struct {
 	profiles     *predicates.Profiles
 	skip         func(*corev1.Pod) bool
 	reservations Reservations
-	reserve      config.Reserve
 	limits       Limits
 	pausing      func() bool // nothing is planned at present
 	jams         map[jam]*stuck
@@ -68,7 +66,7 @@ func (c *course) meet(pod *cluster.Pod) {
 	switch {
 	case store == nil && !gated, gatedByOthers(pod.Pod):
 		return
-	case isAhead(store) && !gated && (!byUs || pod.Tried()): // it was never gated, or is kube-scheduler's since
+	case placesGated(store) && !gated && (!byUs || pod.Tried()): // it was never gated, or is kube-scheduler's since
 		return
 	}
 	p := c.begin(pod, store)
@@ -137,7 +135,6 @@ func (c *course) compare(p *nominee) {
 	nominated := p.nominated()
 	switch {
 	case !p.open, p.sending, nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
-	case p.gate.pinned && nominated == "": // it can go nowhere else
 	case nominated == "":
 		c.end(p, Rejected)
 		p.refused = append(p.refused, p.node)
@@ -158,12 +155,6 @@ func (c *course) wrote(w *write, err error) {
 	switch w.what {
 	case nominates:
 		p.own(w.node, err, c.clock.Now())
-		c.wroteNode(p, w.node, err)
-	case pins:
-		if err == nil {
-			p.gate.lifted, p.gate.pinned = true, true
-			c.metrics.lifted.WithLabelValues(string(Placed)).Inc()
-		}
 		c.wroteNode(p, w.node, err)
 	case lifts:
 		if p.pod != w.pod {
@@ -257,7 +248,7 @@ func (c *course) expire(p *nominee) {
 	case resting, withdrawing:
 		c.place(p)
 	case standing, taken:
-		if p.gate.pinned || !p.tried() || p.sending || now.Sub(p.since) < c.limits.Lifetime || c.makingRoom(p) {
+		if !p.tried() || p.sending || now.Sub(p.since) < c.limits.Lifetime || c.makingRoom(p) {
 			return
 		}
 		if p.stage == taken && c.cluster.Assumed(p.pod.UID) != "" { // as a filter call has decided, until that expires

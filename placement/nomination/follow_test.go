@@ -197,16 +197,12 @@ func (w *world) answer(is *write) error {
 		w.Fatalf("%s is bound, and it is written that %q is its place", pod.Name, is.node)
 	case is.what == nominates && now.Status.NominatedNodeName != "" && !w.ours[pod.UID]:
 		w.Fatalf("the nomination of %s by somebody else is overwritten with %q", pod.Name, is.node)
-	case is.what == pins && !hasGate(now):
-		w.Fatalf("%s is not gated, and is pinned to %s", pod.Name, is.node)
 	}
 	next := now.DeepCopy()
 	switch is.what {
 	case nominates:
 		next.Status.NominatedNodeName, w.ours[pod.UID] = is.node, is.node != ""
 		next.ManagedFields = managedBy(cluster.FieldManager)
-	case pins:
-		pinned(is.node, v1alpha1.AheadGate)(next)
 	case lifts:
 		without(v1alpha1.AheadGate)(next)
 	}

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/predicates"
 )
@@ -35,7 +34,6 @@ type gate struct {
 	failed int       // so often it could not be lifted
 	posted bool      // it is to be lifted
 	lifted bool      // as the API server has said
-	pinned bool      // and the write that lifted it pinned the pod to its node, whose room is kept until it is bound
 	spent  Reason    // why the pod is kube-scheduler's for good, if it is
 }
 
@@ -53,10 +51,10 @@ func gatedByOthers(pod *corev1.Pod) bool {
 func (p *nominee) gated() bool { return !p.gate.lifted && hasGate(p.pod.Pod) }
 
 // ahead reports whether the pod is of a profile whose pods are placed while they are gated.
-func (p *nominee) ahead() bool { return isAhead(p.store) }
+func (p *nominee) ahead() bool { return placesGated(p.store) }
 
-func isAhead(store *predicates.VerdictStore) bool {
-	return store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead
+func placesGated(store *predicates.VerdictStore) bool {
+	return store != nil && store.Profile.PlacesGated()
 }
 
 // isLeft reports whether kube-scheduler places the pod: muster let it go without a place, or somebody else lifted its gate.

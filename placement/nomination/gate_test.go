@@ -19,10 +19,10 @@ import (
 )
 
 // ahead writes one thing after the other for gated pods.
-func ahead(reserve config.Reserve) bounds {
+func ahead() bounds {
 	limits := inOrder()
-	limits.selection, limits.reserve = config.NodeSelectionAhead, reserve
-	limits.MinBacklog, limits.MinSaving = 20, time.Millisecond
+	limits.gates = config.GatesUntilPlace
+	limits.MinBacklog, limits.MinSaving = 20, time.Hour
 	return limits
 }
 
@@ -52,33 +52,26 @@ func alsoGated(pod *corev1.Pod) {
 }
 
 func TestAGatedPodIsLetGoOnceItsPlaceIsKnown(t *testing.T) {
-	for reserve, want := range map[config.Reserve][]string{
-		config.ReserveByNomination: {"p → a", "p → goes"},
-		config.ReserveByPin:        {"p → pinned to a"},
-	} {
-		t.Run(string(reserve), func(t *testing.T) {
-			run(t, ahead(reserve), func(p *process) {
-				set(p, p.cluster, newNode("a", "2"), newPod("p", "1", gatedAhead))
-				p.after(time.Second)
-				p.wantWritten(want...)
-				p.wantLifted(map[Reason]int{Placed: 1})
-				p.after(time.Hour) // the scheduler takes its time
-				if got := p.cluster.Assumed("p"); got != "a" {
-					t.Errorf("it counts on %q", got)
-				}
-				pod := p.cluster.PendingPod("p").DeepCopy()
-				pod.Spec.NodeName = "a"
-				set(p, p.cluster, pod)
-				p.after(time.Second)
-				p.wantEnded(map[Outcome]int{Confirmed: 1})
-				p.wantWritten(want...)
-			})
-		})
-	}
+	run(t, ahead(), func(p *process) {
+		set(p, p.cluster, newNode("a", "2"), newPod("p", "1", gatedAhead))
+		p.after(time.Second)
+		p.wantWritten("p → a", "p → goes")
+		p.wantLifted(map[Reason]int{Placed: 1})
+		p.after(time.Hour) // the scheduler takes its time
+		if got := p.cluster.Assumed("p"); got != "a" {
+			t.Errorf("it counts on %q", got)
+		}
+		pod := p.cluster.PendingPod("p").DeepCopy()
+		pod.Spec.NodeName = "a"
+		set(p, p.cluster, pod)
+		p.after(time.Second)
+		p.wantEnded(map[Outcome]int{Confirmed: 1})
+		p.wantWritten("p → a", "p → goes")
+	})
 }
 
 func TestAGateIsNotLiftedBeforeTheWatchShowsTheNomination(t *testing.T) {
-	run(t, ahead(config.ReserveByNomination), func(p *process) {
+	run(t, ahead(), func(p *process) {
 		p.blind.Store(true)
 		set(p, p.cluster, newNode("a", "2"), newPod("p", "1", gatedAhead))
 		p.after(time.Minute)
@@ -151,7 +144,7 @@ func TestPodsThatMusterDoesNotPlaceAreNotKept(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limits := ahead(config.ReserveByNomination)
+			limits := ahead()
 			if test.limits != nil {
 				test.limits(&limits)
 			}
@@ -170,7 +163,7 @@ func TestPodsThatMusterDoesNotPlaceAreNotKept(t *testing.T) {
 }
 
 func TestAPodWithoutAPlaceIsLetGoAfterASeveralSecondsAndNotBefore(t *testing.T) {
-	run(t, ahead(config.ReserveByNomination), func(p *process) {
+	run(t, ahead(), func(p *process) {
 		set(p, p.cluster, newNode("a", "2"), newPod("p", "100", gatedAhead))
 		p.after(p.limits.NoPlace - time.Second)
 		p.wantWritten()
@@ -183,7 +176,7 @@ func TestAPodWithoutAPlaceIsLetGoAfterASeveralSecondsAndNotBefore(t *testing.T) 
 }
 
 func TestAPodGetsAPlaceThatComesInTime(t *testing.T) {
-	run(t, ahead(config.ReserveByNomination), func(p *process) {
+	run(t, ahead(), func(p *process) {
 		set(p, p.cluster, newNode("a", "2"), newPod("p", "100", gatedAhead))
 		p.after(time.Second)
 		set(p, p.cluster, newNode("large", "200"))
@@ -193,41 +186,27 @@ func TestAPodGetsAPlaceThatComesInTime(t *testing.T) {
 }
 
 func TestWhatKubeSchedulerRefusesIsPlacedOnTheNextBestNodeAndThenLeft(t *testing.T) {
-	for name, test := range map[string]struct {
-		reserve config.Reserve
-		want    []string
-		counts  string
-		ended   map[Outcome]int
-	}{
-		"nominated": {
-			reserve: config.ReserveByNomination, want: []string{"p → a", "p → goes", "p → b", "p → c"}, ended: map[Outcome]int{Rejected: 3},
-		},
-		"pinned, it waits for its node": {config.ReserveByPin, []string{"p → pinned to a"}, "a", map[Outcome]int{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, ahead(test.reserve), func(p *process) {
-				set(p, p.cluster, newNode("a", "32"), newNode("b", "16"), newNode("c", "8"), newNode("d", "4"), newPod("p", "1", gatedAhead))
-				for i := range 4 {
-					p.after(10 * time.Second)
-					pod := p.cluster.PendingPod("p").DeepCopy()
-					pod.ResourceVersion += fmt.Sprint("-refused-", i)
-					unschedulable(pod)
-					nominatedTo("")(pod)
-					set(p, p.cluster, pod)
-				}
-				p.after(time.Hour)
-				p.wantWritten(test.want...)
-				if got := p.cluster.Assumed("p"); got != test.counts {
-					t.Errorf("it counts on %q, want %q", got, test.counts)
-				}
-				p.wantEnded(test.ended)
-			})
-		})
-	}
+	run(t, ahead(), func(p *process) {
+		set(p, p.cluster, newNode("a", "32"), newNode("b", "16"), newNode("c", "8"), newNode("d", "4"), newPod("p", "1", gatedAhead))
+		for i := range 4 {
+			p.after(10 * time.Second)
+			pod := p.cluster.PendingPod("p").DeepCopy()
+			pod.ResourceVersion += fmt.Sprint("-refused-", i)
+			unschedulable(pod)
+			nominatedTo("")(pod)
+			set(p, p.cluster, pod)
+		}
+		p.after(time.Hour)
+		p.wantWritten("p → a", "p → goes", "p → b", "p → c")
+		if got := p.cluster.Assumed("p"); got != "" {
+			t.Errorf("it counts on %q", got)
+		}
+		p.wantEnded(map[Outcome]int{Rejected: 3})
+	})
 }
 
 func TestGatesAreLiftedOnceWritesWorkAgain(t *testing.T) {
-	run(t, ahead(config.ReserveByNomination), func(p *process) {
+	run(t, ahead(), func(p *process) {
 		p.answers(func(*corev1.Pod, string) error { return errors.New("connection refused") })
 		set(p, p.cluster, newNode("a", "100"))
 		set(p, p.cluster, newPods(30, "1", gatedAhead)...)
@@ -248,26 +227,30 @@ func TestGatesAreLiftedOnceWritesWorkAgain(t *testing.T) {
 }
 
 func TestPodsAreLetGoWhenTheirProfileIsNotAheadAnyMore(t *testing.T) {
-	run(t, ahead(config.ReserveByNomination), func(p *process) {
-		set(p, p.cluster, newNode("a", "8"), newPod("never", "100", gatedAhead))
-		p.after(time.Second)
-		metrics := predicates.NewStoreMetrics(prometheus.NewRegistry())
-		p.profiles.Replace(newStore(p, p.cluster, bounds{selection: config.NodeSelectionExtender}, metrics, clock.RealClock{}))
-		p.after(100 * time.Millisecond)
-		set(p, p.cluster, newPod("late", "1", gatedAhead))
-		p.after(time.Second)
-		p.wantWritten("never → goes", "late → goes")
-		p.profiles.Replace(newStore(p, p.cluster, bounds{selection: config.NodeSelectionAhead}, metrics, clock.RealClock{}))
-		set(p, p.cluster, newPod("again", "1", gatedAhead))
-		p.after(time.Second)
-		p.wantWritten("never → goes", "late → goes", "again → a", "again → goes")
-	})
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
+		t.Run(string(selection), func(t *testing.T) {
+			run(t, ahead(), func(p *process) {
+				set(p, p.cluster, newNode("a", "8"), newPod("never", "100", gatedAhead))
+				p.after(time.Second)
+				metrics := predicates.NewStoreMetrics(prometheus.NewRegistry())
+				p.profiles.Replace(newStore(p, p.cluster, bounds{selection: selection}, metrics, clock.RealClock{}))
+				p.after(100 * time.Millisecond)
+				set(p, p.cluster, newPod("late", "1", gatedAhead))
+				p.after(time.Second)
+				p.wantWritten("never → goes", "late → goes")
+				p.profiles.Replace(newStore(p, p.cluster, ahead(), metrics, clock.RealClock{}))
+				set(p, p.cluster, newPod("again", "1", gatedAhead))
+				p.after(time.Second)
+				p.wantWritten("never → goes", "late → goes", "again → a", "again → goes")
+			})
+		})
+	}
 }
 
 func TestAnotherProcessLetsGoWhatTheFormerOneKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{T: t, answer: func(*corev1.Pod, string) error { return nil }}
-		p.bench = newBench(t, ahead(config.ReserveByNomination), clock.RealClock{}, p)
+		p.bench = newBench(t, ahead(), clock.RealClock{}, p)
 		set(p, p.cluster, newNode("a", "8"),
 			newPod("gone", "1", nominatedTo("a"), bySelf),
 			newPod("kept", "1", gatedAhead, nominatedTo("a"), bySelf),
@@ -283,40 +266,6 @@ func TestAnotherProcessLetsGoWhatTheFormerOneKept(t *testing.T) {
 			}
 		})
 	})
-}
-
-func TestAPinAddsToEachTermAndLiftsOneGate(t *testing.T) {
-	on := corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}
-	zone := corev1.NodeSelectorRequirement{Key: "zone", Operator: corev1.NodeSelectorOpExists}
-	not := corev1.NodeSelectorRequirement{Key: "metadata.name", Operator: corev1.NodeSelectorOpNotIn, Values: []string{"z"}}
-	type terms = []corev1.NodeSelectorTerm
-	for name, test := range map[string]struct{ has, want terms }{
-		"none": {nil, terms{{MatchFields: []corev1.NodeSelectorRequirement{on}}}},
-		"several": {
-			terms{{MatchExpressions: []corev1.NodeSelectorRequirement{zone}}, {}, {MatchFields: []corev1.NodeSelectorRequirement{not}}},
-			terms{
-				{MatchExpressions: []corev1.NodeSelectorRequirement{zone}, MatchFields: []corev1.NodeSelectorRequirement{on}},
-				{}, // matches no node, and may not be changed
-				{MatchFields: []corev1.NodeSelectorRequirement{not, on}},
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			pod := newPod("p", "1", gatedAhead, alsoGated)
-			if test.has != nil {
-				pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-					RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: test.has},
-				}}
-			}
-			before := pod.DeepCopy()
-			if diff := cmp.Diff(test.want, pinnedTo("a", pod).NodeSelectorTerms); diff != "" {
-				t.Errorf("terms (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(before, pod); diff != "" {
-				t.Errorf("the pod has changed (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 func ofScheduler(name string) func(*corev1.Pod) {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/api/seeded"
 )
@@ -122,8 +121,7 @@ func (w *aheadWorld) letGoAll() {
 
 func TestNoPodStaysGatedForEverAndEachCountsOnOneNodeAtMost(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
-		reserve := rapid.SampledFrom([]config.Reserve{config.ReserveByNomination, config.ReserveByPin}).Draw(t, "reserve")
-		w := &aheadWorld{newWorld(t, ahead(reserve)), map[types.UID]bool{}}
+		w := &aheadWorld{newWorld(t, ahead()), map[types.UID]bool{}}
 		defer w.forget()
 		do := func(step func()) func(*rapid.T) { return func(t *rapid.T) { w.T = t; step() } }
 		t.Repeat(map[string]func(*rapid.T){

@@ -41,7 +41,7 @@ func (c *course) takesKept(p *nominee) bool {
 	if node == "" {
 		return false
 	}
-	p.node, p.open, p.kept = node, true, true
+	p.node, p.open = node, true
 	c.hasPlace(p)
 	c.enter(p, held)
 	c.post(p)

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 	"muster.dev/muster/predicates"
@@ -22,7 +21,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 	Clock      clock.WithTicker
 	Cluster    *cluster.Cluster
-	// Profiles of all pods. The nodeSelection of each says whether its pods are nominated.
+	// Profiles of all pods. The nodeSelection and the gates of each say which of its pods are nominated.
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
 	Skip func(*corev1.Pod) bool
@@ -30,10 +29,8 @@ type Options struct {
 	Before func(priority int32)
 	// Reservations are taken by the gated pods that they are for. Other pods of theirs are somebody else's affair.
 	Reservations Reservations
-	// Reserve says how kube-scheduler learns of the places of gated pods.
-	Reserve config.Reserve
-	Client  Client
-	Gates   Gates
+	Client       Client
+	Gates        Gates
 	// Writer is run by somebody else, and may be shared.
 	Writer *Writer
 	Limits Limits
@@ -42,8 +39,8 @@ type Options struct {
 	Seed uint64
 }
 
-// Nominator nominates the pending pods of the profiles with nodeSelection: Nominate, and the gated pods of the
-// profiles with Ahead, whose gates it lifts. Its methods are safe for concurrent use.
+// Nominator nominates pods of the profiles with nodeSelection: Muster: with gates: UntilPlace the gated ones, whose gates it
+// lifts, else the ones that wait while a backlog does. Its methods are safe for concurrent use.
 type Nominator struct {
 	clock    clock.WithTicker
 	cluster  *cluster.Cluster
@@ -77,7 +74,7 @@ func New(o Options) *Nominator {
 	n.course = &course{
 		book:    &book{clock: o.Clock, metrics: n.metrics, nominees: map[types.UID]*nominee{}},
 		cluster: o.Cluster, profiles: o.Profiles, skip: o.Skip, limits: o.Limits, jams: map[jam]*stuck{},
-		reserve: o.Reserve, reservations: o.Reservations, pausing: o.Writer.Pausing, posted: func() { n.writer.Post(n.writeNext) },
+		reservations: o.Reservations, pausing: o.Writer.Pausing, posted: func() { n.writer.Post(n.writeNext) },
 	}
 	return n
 }
@@ -187,6 +184,7 @@ func (n *Nominator) Take(uid types.UID) (node string) {
 	n.take()
 	p := n.course.nominees[uid]
 	if p == nil {
+		n.course.saving.pass(uid, n.clock.Now())
 		return ""
 	}
 	n.course.asked(p)

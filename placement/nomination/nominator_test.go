@@ -81,11 +81,6 @@ func (p *process) write(pod *corev1.Pod, what string, change func(*corev1.Pod)) 
 	return nil
 }
 
-// Pin implements Client.
-func (p *process) Pin(_ context.Context, pod *corev1.Pod, node, gate string) error {
-	return p.write(pod, "pinned to "+node, pinned(node, gate))
-}
-
 // LiftGate implements Client.
 func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
 	return p.write(pod, "goes", without(gate))
@@ -182,10 +177,11 @@ func TestNothingIsNominatedWhileFewPodsWait(t *testing.T) {
 	limits := inOrder()
 	limits.MinBacklog, limits.MinSaving = 10, time.Millisecond
 	run(t, limits, func(p *process) {
+		p.slowScheduler()
 		set(p, p.cluster, newNode("a", "100"))
 		pods := newPods(10, "1")
 		set(p, p.cluster, pods[:9]...)
-		p.after(time.Minute)
+		p.after(oldGap / 2)
 		if got := len(p.written()); got != 0 {
 			t.Errorf("%d of 9 pods are nominated", got)
 		}
@@ -558,9 +554,10 @@ func TestStuckPodsAreNominatedSoonAfterThereIsRoom(t *testing.T) {
 	limits := testLimits()
 	limits.MinBacklog, limits.MinSaving = 10, time.Millisecond
 	run(t, limits, func(p *process) {
+		p.slowScheduler()
 		set(p, p.cluster, newNode("a", "1"))
 		set(p, p.cluster, newPods(20, "2")...)
-		p.after(10 * time.Minute)
+		p.after(oldGap / 2)
 		if got := p.written(); len(got) > 0 {
 			t.Fatalf("writes: %v", got)
 		}

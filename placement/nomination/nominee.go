@@ -45,7 +45,6 @@ type nominee struct {
 	since time.Time // of the stage
 
 	node    string       // the one it is planned for, or was last
-	kept    bool         // somebody has kept that place for it
 	decided *cluster.Pod // the state of the pod when that was decided
 	open    bool         // the nomination to that node has not ended
 	sending bool         // a write is under way

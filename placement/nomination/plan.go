@@ -141,7 +141,7 @@ func (n *Nominator) commit(snap *cluster.Snapshot, r *result) {
 			continue
 		}
 		for _, p := range ready {
-			p.node, p.open, p.kept = node.Name, true, false
+			p.node, p.open = node.Name, true
 			n.course.hasPlace(p)
 			n.course.enter(p, held)
 			n.course.post(p)

@@ -13,18 +13,17 @@ func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod.Pod) { // kube-scheduler plans a PodGroup of its own as one
 		return nil
 	}
-	switch store.Profile.NodeSelection {
-	case config.NodeSelectionNominate:
-		if !c.reservations.Concerns(pod) { // a filter call takes what is kept for it
-			return store
+	switch {
+	case store.Profile.NodeSelection != config.NodeSelectionMuster:
+		return nil
+	case store.Profile.PlacesGated():
+		if pod.Labels[v1alpha1.LabelAhead] == "false" {
+			return nil
 		}
-	case config.NodeSelectionAhead:
-		if pod.Labels[v1alpha1.LabelAhead] != "false" {
-			return store
-		}
-	case config.NodeSelectionScheduler, config.NodeSelectionExtender:
+	case hasGate(pod.Pod), c.reservations.Concerns(pod): // it is let go; a filter call takes what is kept for it
+		return nil
 	}
-	return nil
+	return store
 }
 
 // judgeAnew goes on with the profiles that are in force now. Plans stand: the scheduler asks about them, and

@@ -30,7 +30,7 @@ func TestProfilesCanChangeWhetherTheirPodsAreNominated(t *testing.T) {
 		if got := p.Take("before"); got != "a" {
 			t.Errorf("a pod that was nominated before is planned for %q, want a as before", got)
 		}
-		change(config.NodeSelectionNominate)
+		change(config.NodeSelectionMuster)
 		set(p, p.cluster, newPod("after", "1"))
 		p.after(time.Second)
 		if diff := cmp.Diff([]string{"before → a", "between → a", "after → a"}, p.written()); diff != "" {

@@ -12,10 +12,9 @@ const (
 	gapsKept = 33
 	// gapsNeeded of a kind say something.
 	gapsNeeded = 9
-	// idle is a gap in which the scheduler had nothing to do.
+	// idle is a gap in which the scheduler had nothing to do, unless a backlog waited. It is then as long as a gap may count: the
+	// scheduler may have stood still.
 	idle = 100 * time.Millisecond
-	// atWork is for how long after a call the scheduler is taken to be busy.
-	atWork = time.Second
 	// oldGap is the age from which on gaps say nothing of what the scheduler does now.
 	oldGap = time.Minute
 	// fewStanding nominations make no difference to pods without one.
@@ -29,6 +28,8 @@ const (
 type saving struct {
 	last  types.UID
 	asked time.Time
+	// busy says that a backlog waited when the scheduler asked last.
+	busy bool
 
 	nominated, others gaps
 	// turns says of the last pods that were taken up while nominations held up others whether each was nominated.
@@ -44,10 +45,14 @@ type gaps struct {
 	seen time.Time
 }
 
-// note takes in that the scheduler asks about a pod. Crowded says that nominations hold up pods without one.
-func (s *saving) note(pod types.UID, nominated, crowded bool, now time.Time) {
-	gap, again := now.Sub(s.asked), pod == s.last
-	s.last, s.asked = pod, now
+// pass takes in that the scheduler asks about a pod of another profile, or of a gang. The gap before says nothing.
+func (s *saving) pass(pod types.UID, now time.Time) { s.last, s.asked = pod, now }
+
+// note takes in that the scheduler asks about a pod. Crowded says that nominations hold up pods without one, busy that a
+// backlog waits.
+func (s *saving) note(pod types.UID, nominated, crowded, busy bool, now time.Time) {
+	gap, again, idled := now.Sub(s.asked), pod == s.last, !s.busy
+	s.last, s.asked, s.busy = pod, now, busy
 	if again {
 		return
 	}
@@ -56,11 +61,11 @@ func (s *saving) note(pod types.UID, nominated, crowded bool, now time.Time) {
 		s.turns = s.turns[max(0, len(s.turns)-turnsKept):]
 	}
 	switch {
-	case gap >= idle:
+	case gap >= idle && idled:
 	case nominated:
-		s.nominated.add(gap, now)
+		s.nominated.add(min(gap, idle), now)
 	case !crowded:
-		s.others.add(gap, now)
+		s.others.add(min(gap, idle), now)
 	}
 }
 
@@ -103,23 +108,22 @@ func (g *gaps) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// stepsAside reports whether pods that are not gated are left to the scheduler: few wait, it is at work and it is not
-// known how long it takes by itself, nominations save too little, or it takes pods in another order and not all of them
-// can be nominated.
+// stepsAside reports whether pods that are not gated are left to the scheduler: few wait, it is not known how long the
+// scheduler takes by itself, nominations save too little, or it takes pods in another order and not all of them can be
+// nominated. A scheduler that never asks is not known.
 func (c *course) stepsAside() bool {
 	if c.limits.MinSaving == 0 {
 		return false
 	}
-	if c.ahead()+len(c.backlog)+c.behind() < c.limits.MinBacklog {
+	if !c.isBacklog() || c.saving.astray {
 		return true
 	}
-	now := c.clock.Now()
-	saved, known := c.saving.perPod(now)
-	if !known {
-		return now.Sub(c.saving.asked) < atWork
-	}
-	return c.saving.astray || saved < c.limits.MinSaving
+	saved, known := c.saving.perPod(c.clock.Now())
+	return !known || saved < c.limits.MinSaving
 }
+
+// isBacklog reports whether pods wait faster than the scheduler takes them.
+func (c *course) isBacklog() bool { return c.ahead()+len(c.backlog)+c.behind() >= c.limits.MinBacklog }
 
 // crowds reports whether many nominations stand and hold up pods like this one that have none. The scheduler
 // tries such pods twice on each node that other pods are nominated to (RunFilterPluginsWithNominatedPods in
@@ -138,10 +142,14 @@ func (c *course) takeHeart() {
 // asked follows that the scheduler asks about a pod of the profiles that nominate. When it comes to others than were
 // nominated, all nominations of single pods are given up, as they hold up the rest.
 func (c *course) asked(p *nominee) {
-	if p.store == nil || p.ahead() || c.limits.MinSaving == 0 {
+	if c.limits.MinSaving == 0 {
 		return
 	}
-	c.saving.note(p.pod.UID, p.stage == standing, c.crowds(p), c.clock.Now())
+	if p.store == nil || p.ahead() {
+		c.saving.pass(p.pod.UID, c.clock.Now())
+		return
+	}
+	c.saving.note(p.pod.UID, p.stage == standing, c.crowds(p), c.isBacklog(), c.clock.Now())
 	if c.saving.inOrder() {
 		return
 	}

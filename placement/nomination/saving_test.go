@@ -29,6 +29,15 @@ func (p *process) bigNodes() {
 	}
 }
 
+// slowScheduler has it known that the scheduler takes long for a pod.
+func (p *process) slowScheduler() {
+	p.Nominator.mu.Lock()
+	defer p.Nominator.mu.Unlock()
+	for range gapsNeeded {
+		p.course.saving.others.add(idle/2, p.clock.Now())
+	}
+}
+
 // come has a number of pods come.
 func (p *process) come(name string, pods int) (names []string) {
 	for i := range pods {
@@ -91,16 +100,28 @@ func TestPodsAreNominatedAsLongAsItSavesEnough(t *testing.T) {
 		steps func(p *process)
 		want  int
 	}{
-		"it may, as far as is known": {func(*process) {}, pods},
-		"it does":                    {func(p *process) { p.live("live", 20, 5*time.Millisecond) }, pods},
-		"it does not":                {func(p *process) { p.live("live", 20, 1500*time.Microsecond) }, 0},
-		"it does not any more":       {func(p *process) { p.live("live", 20, 5*time.Millisecond); p.live("more", 40, time.Millisecond) }, 0},
-		"it does again":              {func(p *process) { p.live("live", 20, time.Millisecond); p.live("more", 40, 5*time.Millisecond) }, pods},
+		"it is not known":      {func(*process) {}, 0},
+		"it does":              {func(p *process) { p.live("live", 20, 5*time.Millisecond) }, pods},
+		"it does not":          {func(p *process) { p.live("live", 20, 1500*time.Microsecond) }, 0},
+		"it does not any more": {func(p *process) { p.live("live", 20, 5*time.Millisecond); p.live("more", 40, time.Millisecond) }, 0},
+		"it does again":        {func(p *process) { p.live("live", 20, time.Millisecond); p.live("more", 40, 5*time.Millisecond) }, pods},
+		"it does, by more than a scheduler rests": {
+			func(p *process) { p.schedule(p.come("slow", 60)[:gapsNeeded+1], idle+10*time.Millisecond) }, pods,
+		},
+		"few pods come, each after a while": {func(p *process) { p.live("live", 20, idle+10*time.Millisecond) }, 0},
+		"pods of others take the time": {func(p *process) {
+			for i := range 20 {
+				<-time.After(10 * time.Millisecond)
+				p.Take(types.UID(fmt.Sprint("other-", i)))
+				p.live(fmt.Sprint("live", i), 1, time.Millisecond)
+			}
+		}, 0},
 		"with one it takes almost as long": {func(p *process) {
+			p.live("first", 20, 5*time.Millisecond)
 			p.schedule(p.nominatedNames("before", 20), 4*time.Millisecond)
 			p.live("live", 20, 5*time.Millisecond)
 		}, 0},
-		"what was long ago says nothing": {func(p *process) { p.live("live", 20, time.Millisecond); <-time.After(2 * oldGap) }, pods},
+		"what was long ago says nothing": {func(p *process) { p.live("live", 20, 5*time.Millisecond); <-time.After(2 * oldGap) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, savingLimits(), func(p *process) {
@@ -145,6 +166,7 @@ func TestNominationsAreGivenUpWhenTheSchedulerTakesOtherPods(t *testing.T) {
 	limits.MaxAhead = 200
 	run(t, limits, func(p *process) {
 		p.bigNodes()
+		p.live("live", 20, 10*time.Millisecond)
 		names := p.nominatedNames("p", 600)
 		slices.Reverse(names)
 		p.schedule(names[:turnsKept], 10*time.Millisecond)
@@ -172,6 +194,7 @@ func TestWithOffloadNominationsAreKeptInWhateverOrderTheSchedulerTakesPods(t *te
 	limits.MaxAhead, limits.offload = 200, true
 	run(t, limits, func(p *process) {
 		p.bigNodes()
+		p.live("live", 20, 10*time.Millisecond)
 		names := p.nominatedNames("p", 600)
 		planned := p.Report().Stages[standing.String()]
 		if planned < 100 { // a batch or two may have found that nodes had changed
@@ -193,7 +216,7 @@ func TestWithOffloadNominationsAreKeptInWhateverOrderTheSchedulerTakesPods(t *te
 // Pods that are gated are placed whatever that saves, and keep their nominations: the scheduler does not see them before.
 func TestGatedPodsArePlacedWhateverItSaves(t *testing.T) {
 	limits := savingLimits()
-	limits.MinSaving, limits.selection = time.Hour, config.NodeSelectionAhead
+	limits.MinSaving, limits.gates = time.Hour, config.GatesUntilPlace
 	run(t, limits, func(p *process) {
 		p.bigNodes()
 		for i := range gapsNeeded {
@@ -214,7 +237,7 @@ func TestOfGapsTheLastOnesCount(t *testing.T) {
 	now := time.Now()
 	ask := func(gap time.Duration, nominated, crowded bool) {
 		now = now.Add(gap)
-		s.note(types.UID(now.String()), nominated, crowded, now)
+		s.note(types.UID(now.String()), nominated, crowded, false, now)
 	}
 	for _, gap := range []time.Duration{time.Second, time.Millisecond} {
 		for range gapsNeeded {
@@ -244,7 +267,7 @@ func TestAPodThatIsAskedAboutTwiceCountsOnce(t *testing.T) {
 	now := time.Now()
 	for i := range 2 * gapsNeeded {
 		now = now.Add(time.Millisecond)
-		s.note(types.UID(fmt.Sprint(i/2)), false, i/2%2 > 0, now)
+		s.note(types.UID(fmt.Sprint(i/2)), false, i/2%2 > 0, false, now)
 	}
 	if got, want := len(s.others.all)+len(s.turns), gapsNeeded; got != want-1 { // before the first there was no gap
 		t.Errorf("%d calls count, want %d", got, want-1)
@@ -255,14 +278,9 @@ func TestAPodThatIsAskedAboutTwiceCountsOnce(t *testing.T) {
 func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
+		p.live("live", 20, 10*time.Millisecond)
 		names := p.nominatedNames("p", 100)
-		ahead := newStore(
-			p,
-			p.cluster,
-			bounds{selection: config.NodeSelectionAhead},
-			predicates.NewStoreMetrics(prometheus.NewRegistry()),
-			p.clock,
-		)
+		ahead := newStore(p, p.cluster, ahead(), predicates.NewStoreMetrics(prometheus.NewRegistry()), p.clock)
 		p.Nominator.mu.Lock()
 		p.course.nominees[types.UID(names[0])].store = ahead
 		other := &nominee{pod: cluster.NewPod(newPod("other", "1m")), store: p.course.nominees[types.UID(names[1])].store, stage: aside}
@@ -273,7 +291,7 @@ func TestNominationsOfPodsThatWereGatedAreNotGivenUp(t *testing.T) {
 		kept, givenUp := p.course.nominees[types.UID(names[0])].stage, p.course.nominees[types.UID(names[1])].stage
 		p.Nominator.mu.Unlock()
 		if kept != standing || givenUp == standing {
-			t.Errorf("that of a pod of nodeSelection: Ahead is %s, another one %s", kept, givenUp)
+			t.Errorf("that of a pod that was gated is %s, another one %s", kept, givenUp)
 		}
 	})
 }

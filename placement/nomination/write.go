@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
@@ -14,7 +13,6 @@ type kind int
 
 const (
 	nominates kind = iota // or takes the nomination back
-	pins                  // to the node, and lifts the gate
 	lifts                 // the gate
 )
 
@@ -51,10 +49,6 @@ func (n *Nominator) send(ctx context.Context, w *write) (err error) {
 	case nominates:
 		if err = n.client.Nominate(ctx, w.pod.Pod, w.node); err != nil {
 			err = fmt.Errorf("%s to %q: %w", name(w.pod), w.node, err)
-		}
-	case pins:
-		if err = n.gates.Pin(ctx, w.pod.Pod, w.node, v1alpha1.AheadGate); err != nil {
-			err = fmt.Errorf("pin %s to %q: %w", name(w.pod), w.node, err)
 		}
 	case lifts:
 		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
@@ -95,12 +89,7 @@ func (c *course) next(p *nominee) *write {
 	case p.stage == held:
 		c.enter(p, writing)
 		p.attempts++
-		p.gate.pinned = false
-		w := &write{nominee: p, what: nominates, pod: p.decided, node: p.node}
-		if c.reserve == config.ReserveByPin && p.gated() && !p.kept { // the room of one that is kept is to be free first
-			w.what = pins
-		}
-		return w
+		return &write{nominee: p, what: nominates, pod: p.decided, node: p.node}
 	case p.stage == withdrawing && p.nominated() == p.mine:
 		p.decided = p.pod
 		return &write{nominee: p, what: nominates, pod: p.pod}

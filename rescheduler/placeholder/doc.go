@@ -1,5 +1,5 @@
 // Package placeholder tells kube-scheduler of the room that plans of the rescheduler keep, where it does not ask
-// muster: for pods of profiles with nodeSelection: Ahead.
+// muster: for pods of profiles with gates: UntilPlace.
 //
 // A placeholder pod stands for a pod that is to come. A gate of its own ([v1alpha1.PlaceholderGate]) keeps it from ever
 // being scheduled, and it is nominated to the node where the room is: so kube-scheduler keeps that room from pods of

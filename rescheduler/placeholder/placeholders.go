@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -51,8 +50,6 @@ type Options struct {
 	Namespace string
 	// Margin is how long kube-scheduler may act on what it saw before it saw a nomination.
 	Margin time.Duration
-	// Pins says that members of gangs are pinned to their nodes, and not nominated.
-	Pins bool
 }
 
 // Placeholders keeps a placeholder pod for all room that is to be told of. It is safe for concurrent use.
@@ -156,7 +153,7 @@ func (p *Placeholders) Blocks(pod types.UID) bool {
 func (p *Placeholders) untold() (rooms []reservation.Room) {
 	for _, r := range p.Keeper.Rooms() {
 		store := p.Profiles.Of(r.For.Spec.SchedulerName)
-		if store != nil && store.Profile.NodeSelection == config.NodeSelectionAhead && !p.isReleased(&r) && !p.meetsItself(&r) {
+		if store != nil && store.Profile.PlacesGated() && !p.isReleased(&r) && !p.meetsItself(&r) {
 			rooms = append(rooms, r)
 		}
 	}
@@ -208,8 +205,7 @@ func (p *Placeholders) hasCome(r *reservation.Room) bool {
 	case len(pod.Spec.SchedulingGates) == 0:
 		return r.Beneficiary == ""
 	}
-	_, member := membership.Of(pod.Pod)
-	return p.Pins && member // it is let go as it is pinned, without a nomination
+	return false
 }
 
 // reconcile makes the placeholder pods be what they should.

@@ -44,13 +44,13 @@ type world struct {
 	refusal error
 }
 
-func newWorld(t *testing.T, selection config.NodeSelection) *world {
+func newWorld(t *testing.T, gates config.Gates) *world {
 	t.Helper()
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	w := &world{T: t, pods: map[string]*corev1.Pod{}, clock: clocktesting.NewFakeClock(time.Unix(1_700_000_000, 0))}
 	w.cluster = cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
 	fields := config.Default().Profiles[0]
-	fields.NodeSelection = selection
+	fields.Gates = gates
 	profile, err := predicates.NewProfile(&fields)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func (w *world) knows(want bool, why string) {
 }
 
 func TestAPlanIsToldOfBeforeItBegins(t *testing.T) {
-	w := newWorld(t, config.NodeSelectionAhead)
+	w := newWorld(t, config.GatesUntilPlace)
 	w.knows(false, "")
 	w.look(1)
 	w.wrote("at first", "create p-step-0", "create p-step-1", "create p-for-big")
@@ -234,14 +234,14 @@ func TestAPlanIsToldOfBeforeItBegins(t *testing.T) {
 }
 
 func TestRoomOfPodsThatAskMusterIsNotToldOf(t *testing.T) {
-	w := newWorld(t, config.NodeSelectionScheduler)
+	w := newWorld(t, config.GatesNever)
 	w.knows(true, "")
 	w.look(2)
 	w.wrote("of another nodeSelection")
 }
 
 func TestWhatIsInTheWayIsSaid(t *testing.T) {
-	w := newWorld(t, config.NodeSelectionAhead)
+	w := newWorld(t, config.GatesUntilPlace)
 	w.refusal = errors.New("forbidden")
 	w.look(1)
 	if knows, why := w.Knows(w.plan); knows || why == "" {
@@ -252,7 +252,7 @@ func TestWhatIsInTheWayIsSaid(t *testing.T) {
 // told is a world in which the scheduler knows of all room.
 func told(t *testing.T) *world {
 	t.Helper()
-	w := newWorld(t, config.NodeSelectionAhead)
+	w := newWorld(t, config.GatesUntilPlace)
 	w.look(3)
 	w.log = nil
 	return w
@@ -355,7 +355,7 @@ func TestRoomIsNotKeptFromThePodThatItIsFor(t *testing.T) {
 }
 
 func TestWhatFailsIsTriedMoreAndMoreRarely(t *testing.T) {
-	w := newWorld(t, config.NodeSelectionAhead)
+	w := newWorld(t, config.GatesUntilPlace)
 	w.refusal = errors.New("forbidden")
 	for range 600 { // a minute
 		w.look(1)

@@ -23,8 +23,6 @@ type Account struct {
 	User string
 	// Who writes with it.
 	Muster, Rescheduler, Scheduler bool
-	// Pins says that muster holds pods to nodes by their affinity (ahead.reserve: Pin).
-	Pins bool
 }
 
 // AccountPolicy has the API server refuse an account what its programs never do, though their role
@@ -112,7 +110,7 @@ func (a Account) writes() *admissionregistrationv1.MatchResources {
 // variables are what the rules have in common. They are worked out when a rule reads them. With
 // dyn, fields that this version of the API does not know are looked at as well.
 func (a Account) variables() []admissionregistrationv1.Variable {
-	variables := []admissionregistrationv1.Variable{
+	return []admissionregistrationv1.Variable{
 		{
 			Name:       "resource",
 			Expression: `request.?subResource.orValue("") == "" ? request.resource.resource : request.resource.resource + "/" + request.subResource`,
@@ -138,15 +136,6 @@ func (a Account) variables() []admissionregistrationv1.Variable {
 				`oldObject.spec.?terminationGracePeriodSeconds.orValue(30)`,
 		},
 	}
-	if a.Pins {
-		variables = append(variables, []admissionregistrationv1.Variable{
-			{Name: "affinity", Expression: "dyn(object.?spec.affinity.orValue({}))"},
-			{Name: "oldAffinity", Expression: "dyn(oldObject.?spec.affinity.orValue({}))"},
-			{Name: "nodeAffinity", Expression: "dyn(object.?spec.affinity.nodeAffinity.orValue({}))"},
-			{Name: "oldNodeAffinity", Expression: "dyn(oldObject.?spec.affinity.nodeAffinity.orValue({}))"},
-		}...)
-	}
-	return variables
 }
 
 // metadataOfOthers are fields that the API server itself sees to.
@@ -172,8 +161,8 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 			unchangedBut("variables.metadata", "variables.oldMetadata", metadataOfOthers())),
 		rule("of annotations of pods, it writes its own",
 			changed(resourcePods, resourcePodStatus), unchangedBut("variables.annotations", "variables.oldAnnotations", a.podAnnotations())),
-		rule("a pod's spec stays as it is, except gates"+a.butForPins(),
-			changed(resourcePods), unchangedBut("variables.spec", "variables.oldSpec", a.podSpec())),
+		rule("a pod's spec stays as it is, except gates",
+			changed(resourcePods), unchangedBut("variables.spec", "variables.oldSpec", []string{"schedulingGates"})),
 		rule("of the gates of a pod, it takes its own off", changed(resourcePods), a.gates()),
 		rule("of the conditions of a pod, it writes its own", changed(resourcePodStatus), a.conditions()),
 		rule("of a pod's status, it writes conditions and the nominated node", changed(resourcePodStatus), a.status()),
@@ -193,10 +182,6 @@ func (a Account) validations() []admissionregistrationv1.Validation {
 			"variables.spec.?unschedulable.orValue(false) == variables.oldSpec.?unschedulable.orValue(false) ||\n"+
 				"  (variables.spec.?unschedulable.orValue(false) ? variables.annotations : variables.oldAnnotations)[?%q].orValue(\"\") == \"true\"",
 			reschedulingv1alpha1.AnnotationCordoned)),
-	}
-	if a.Pins {
-		validations = append(validations, rule(
-			"a pod is held to nodes by the write that takes a gate off, and by what it requires of nodes", changed(resourcePods), pins()))
 	}
 	if a.Muster {
 		validations = append(
@@ -280,29 +265,6 @@ func (a Account) podAnnotations() (keys []string) {
 		keys = append(keys, reschedulingv1alpha1.AnnotationSeparateFrom, reschedulingv1alpha1.AnnotationSeparateWhy)
 	}
 	return keys
-}
-
-// podSpec are the fields of a pod's spec about which there is a rule of their own.
-func (a Account) podSpec() []string {
-	if a.Pins {
-		return []string{"affinity", "schedulingGates"}
-	}
-	return []string{"schedulingGates"}
-}
-
-func (a Account) butForPins() string {
-	if a.Pins {
-		return " and affinity"
-	}
-	return ""
-}
-
-// pins says what of a pod's affinity may change. That it is only tightened, and only while the pod is gated, the
-// API server demands of everybody.
-func pins() string {
-	return "variables.affinity == variables.oldAffinity ||\n  variables.gates != variables.oldGates &&\n" +
-		unchangedBut("variables.affinity", "variables.oldAffinity", []string{"nodeAffinity"}) + " &&\n" +
-		unchangedBut("variables.nodeAffinity", "variables.oldNodeAffinity", []string{"requiredDuringSchedulingIgnoredDuringExecution"})
 }
 
 // gates says which gates there may be after a change.

@@ -28,20 +28,21 @@ import (
 // FuzzWebhook posts reviews. The rule of gates reads of them what a decoder of everything does.
 func FuzzWebhook(f *testing.F) {
 	registry, cfg := prometheus.NewRegistry(), servertest.Config(f, "", "")
+	cfg.Profiles[0].Gates = config.GatesUntilMembers
 	c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Hour})
 	profiles, err := app.NewProfiles(app.ProfileOptions{Registerer: registry, Cluster: c, Config: cfg})
 	if err != nil {
 		f.Fatal(err)
 	}
 	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute})
-	gates := NewGates(config.GatesUntilPlace, profiles.InForce(), registry, bodies)
+	gates := NewGates(profiles.InForce(), registry, bodies)
 	ahead := servertest.Config(f, "", "")
-	ahead.Profiles[0].NodeSelection = config.NodeSelectionAhead
+	ahead.Profiles[0].NodeSelection, ahead.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace
 	profilesAhead, err := app.NewProfiles(app.ProfileOptions{Registerer: prometheus.NewRegistry(), Cluster: c, Config: ahead})
 	if err != nil {
 		f.Fatal(err)
 	}
-	both := []*Gate{gates.Members, NewGates(config.GatesNever, profilesAhead.InForce(), prometheus.NewRegistry(), bodies).Ahead}
+	both := []*Gate{gates.Members, NewGates(profilesAhead.InForce(), prometheus.NewRegistry(), bodies).Ahead}
 	for i, text := range boundedtest.Texts() {
 		f.Add([]byte([]string{text, servertest.ReviewOf("CREATE", text)}[i%2]))
 	}

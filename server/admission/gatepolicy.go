@@ -17,25 +17,19 @@ import (
 const PolicyName = "muster"
 
 // Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
-// that are opted in. Profiles of Ahead need gates, whatever gangs.gates says; without such a profile the policy is
-// for all, and gangs.gates says how long its gates stay.
+// that are opted in.
 func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
 	for i := range cfg.Profiles {
-		ahead := cfg.Profiles[i].NodeSelection == config.NodeSelectionAhead
-		if ahead {
-			ofPods = append(ofPods, cfg.Profiles[i].SchedulerName)
+		switch p := &cfg.Profiles[i]; p.Gates {
+		case config.GatesUntilPlace:
+			ofPods = append(ofPods, p.SchedulerName)
+			ofMembers = append(ofMembers, p.SchedulerName)
+		case config.GatesUntilMembers:
+			ofMembers = append(ofMembers, p.SchedulerName)
+		case config.GatesNever:
 		}
-		if ahead || cfg.Gangs.Gates != config.GatesNever {
-			ofMembers = append(ofMembers, cfg.Profiles[i].SchedulerName)
-		}
 	}
-	if len(ofMembers) > 0 {
-		return ofMembers, ofPods
-	}
-	for i := range cfg.Profiles {
-		ofMembers = append(ofMembers, cfg.Profiles[i].SchedulerName)
-	}
-	return ofMembers, nil
+	return ofMembers, ofPods
 }
 
 // GatePolicy is by what the API server itself does as the webhook does: it puts a scheduling

@@ -19,8 +19,8 @@ import (
 // Gates are the mutating webhooks that put a scheduling gate on pods that are created. They know
 // nothing but the pod and the profiles, so that every replica can answer, and deny nothing: a pod
 // that is not gated starts as it would without them. Gates follow the rules of GatePolicy and of
-// AheadPolicy. They answer beside those as well (gangs.gatedBy: Policy), so that to change from one
-// to the other leaves no pod ungated.
+// AheadPolicy. They answer beside those as well, so that to change from one to the other leaves no
+// pod ungated.
 type Gates struct {
 	// Members gates members of gangs.
 	Members *Gate
@@ -40,14 +40,14 @@ type Gate struct {
 	profiles *predicates.Profiles
 }
 
-// NewGates returns the webhooks of a policy, for the pods of some profiles.
-func NewGates(policy config.GangGates, profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
+// NewGates returns the webhooks for the pods of some profiles.
+func NewGates(profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
 	g := &Gates{
 		Members: &Gate{
 			name: v1alpha1.SchedulingGate, profiles: profiles, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
 				_, member := membership.Of(pod)
-				return member && (policy != config.GatesNever || profile.NodeSelection == config.NodeSelectionAhead)
+				return member && profile.Gates != config.GatesNever
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "muster_gang_gates_added_total",
@@ -58,7 +58,7 @@ func NewGates(policy config.GangGates, profiles *predicates.Profiles, r promethe
 			name: v1alpha1.AheadGate, profiles: profiles, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
 				_, member := membership.Of(pod)
-				return !member && profile.NodeSelection == config.NodeSelectionAhead && mayBeOptedIn(pod)
+				return !member && profile.PlacesGated() && mayBeOptedIn(pod)
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "muster_ahead_gates_added_total",

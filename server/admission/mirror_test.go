@@ -120,10 +120,10 @@ func drawProfile(t *rapid.T, name string) config.Profile {
 	profile := config.Profile{
 		SchedulerName: name, Equivalence: config.EquivalenceControllerRef,
 		NodeSelection: rapid.SampledFrom([]config.NodeSelection{
-			config.NodeSelectionScheduler, config.NodeSelectionExtender, config.NodeSelectionNominate,
+			config.NodeSelectionScheduler, config.NodeSelectionMuster, config.NodeSelectionMuster,
 		}).Draw(t, "selection"),
-		Offload: rapid.Bool().Draw(t, "offload"),
 	}
+	profile.Offload = profile.NodeSelection == config.NodeSelectionMuster && rapid.Bool().Draw(t, "offload")
 	for _, plugin := range rapid.SliceOfNDistinct(rapid.SampledFrom(scores), 0, 4, rapid.ID).Draw(t, "enabled") {
 		profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled,
 			config.Plugin{Name: plugin, Weight: new(rapid.Int32Range(1, 100).Draw(t, "weight"))})
@@ -269,7 +269,7 @@ func TestARegistrationIsOfWhatKubeSchedulerIsTold(t *testing.T) {
 		}
 		return registration
 	}
-	if got := of("- nodeSelection: Nominate\n"); got != "" {
+	if got := of("- nodeSelection: Muster\n"); got != "" {
 		t.Errorf("of profiles that leave kube-scheduler as it is: %q", got)
 	}
 	seen := map[string]string{"": "nothing"}
@@ -278,8 +278,7 @@ func TestARegistrationIsOfWhatKubeSchedulerIsTold(t *testing.T) {
 		strings.ReplaceAll(packing, "weight: 5", "weight: 6"),
 		strings.ReplaceAll(packing, "hardPodAffinityWeight: 7", "hardPodAffinityWeight: 8"),
 		strings.ReplaceAll(packing, "schedulerName: pack", "schedulerName: batch"),
-		"- offload: true\n",
-		"- offload: true\n  nodeSelection: Extender\n",
+		"- offload: true\n  nodeSelection: Muster\n",
 		"- plugins: {score: {enabled: [{name: LoadAware}]}}\n",
 	} {
 		registration := of(profiles)

@@ -1,14 +1,14 @@
 package admission
 
 import (
-	"strings"
+	"slices"
 
 	"muster.dev/muster/api/config"
 )
 
 const offloadHeader = `#
-# offload: the plugins that are disabled below run in muster instead. Set 'offload: true' in the
-# same profiles of muster, and print this file again after changing their plugins.
+# offload: the plugins that are disabled below run in muster instead. Set 'nodeSelection: Muster' and
+# 'offload: true' in the same profiles of muster, and print this file again after changing their plugins.
 `
 
 const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tries evictions on the filters that are on
@@ -23,18 +23,14 @@ const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, a
 # set 'gangs: {preemptAfter: 0s}' in muster's configuration if none is to be.
 `
 
-const coarseScoresHeader = `#
-# With nodeSelection: Scheduler, muster's scores take the place of kube-scheduler's own, rounded to
-# tens of 0 to 100 for each plugin. With Extender, muster ranks nodes by the exact ones.
-# Scheduler is set in: `
-
 // defaultPreemption is kube-scheduler's plugin that evicts pods for others.
 const defaultPreemption = "DefaultPreemption"
 
-// offloadAll sets offload in every profile.
+// offloadAll sets offload in every profile, which has muster pick the node.
 func offloadAll(cfg *config.Configuration) error {
 	for i := range cfg.Profiles {
-		cfg.Profiles[i].Offload = true
+		profile := &cfg.Profiles[i]
+		profile.Offload, profile.NodeSelection, profile.Shortlist = true, config.NodeSelectionMuster, nil
 	}
 	if errs := cfg.Validate(); len(errs) > 0 {
 		return config.InSource("--offload", errs.ToAggregate())
@@ -44,27 +40,12 @@ func offloadAll(cfg *config.Configuration) error {
 
 // offloadComment says what offload did to the profiles, if to any.
 func offloadComment(profiles []config.Profile, preemption bool) string {
-	var offloaded, coarse []string
-	for _, profile := range profiles {
-		if !profile.Offload {
-			continue
-		}
-		offloaded = append(offloaded, profile.SchedulerName)
-		if profile.NodeSelection == config.NodeSelectionScheduler {
-			coarse = append(coarse, profile.SchedulerName)
-		}
+	switch {
+	case !slices.ContainsFunc(profiles, func(p config.Profile) bool { return p.Offload }):
+		return ""
+	case preemption:
+		return offloadHeader + preemptionHeader
+	default:
+		return offloadHeader + noPreemptionHeader
 	}
-	comment := ""
-	if len(offloaded) > 0 {
-		comment += offloadHeader
-		if preemption {
-			comment += preemptionHeader
-		} else {
-			comment += noPreemptionHeader
-		}
-	}
-	if len(coarse) > 0 {
-		comment += coarseScoresHeader + strings.Join(coarse, ", ") + ".\n"
-	}
-	return comment
 }

@@ -41,7 +41,7 @@ type SchedulerOptions struct {
 	// choice to muster, by profile: as few as possible where [fewWillDo], else kube-scheduler's default. -1 is that default
 	// for all profiles.
 	PercentageOfNodes int32
-	// Offload has all profiles of muster be as with offload: true.
+	// Offload has all profiles of muster be as with nodeSelection: Muster and offload: true.
 	Offload bool
 	// NoPreemption has kube-scheduler evict no pods where it offloads.
 	NoPreemption bool

@@ -19,7 +19,7 @@ const schedulerPolicyName = PolicyName + "-scheduler"
 func Assignable(cfg *config.Configuration) (schedulers []string) {
 	for i := range cfg.Profiles {
 		p := &cfg.Profiles[i]
-		if p.SchedulerName != corev1.DefaultSchedulerName && p.NodeSelection != config.NodeSelectionAhead {
+		if p.SchedulerName != corev1.DefaultSchedulerName && p.Gates != config.GatesUntilPlace {
 			schedulers = append(schedulers, p.SchedulerName)
 		}
 	}
@@ -34,15 +34,16 @@ func Assignable(cfg *config.Configuration) (schedulers []string) {
 // The order of policies is not defined, and one whose conditions do not hold at its turn is not asked again. So this one
 // also does what those would do that look at the scheduler: it gates members of gangs, and makes pods managed.
 func SchedulerPolicy(
-	schedulers []string, gates, managed bool,
+	schedulers, gated []string, managed bool,
 ) (*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 	mutations := []admissionregistrationv1.Mutation{
 		apply(fmt.Sprintf("Object{spec: Object.spec{schedulerName:\n  namespaceObject.metadata.labels[%q]}}", v1alpha1.LabelScheduler)),
 	}
-	if gates {
-		mutations = append(mutations, apply(
-			"!has(object.spec.schedulingGroup) && ("+isMember()+") ?\n"+addGate(v1alpha1.SchedulingGate)+" : Object{}",
-		))
+	if len(gated) > 0 {
+		mutations = append(mutations, apply(fmt.Sprintf(
+			"namespaceObject.metadata.labels[%q] in %s &&\n  !has(object.spec.schedulingGroup) && (%s) ?\n%s : Object{}",
+			v1alpha1.LabelScheduler, celList(gated), isMember(), addGate(v1alpha1.SchedulingGate),
+		)))
 	}
 	if managed {
 		mutations = append(mutations, apply(fmt.Sprintf(`namespaceObject.metadata.labels[?%q].orValue("") == "true" ||

@@ -34,7 +34,7 @@ func TestTheProfilesOfTheExampleSpreadServicesAndPackBatch(t *testing.T) {
 }
 
 func TestPodsOfSeveralProfilesDoNotRaceForANode(t *testing.T) {
-	r := newReloading(t, header+"profiles: [{schedulerName: a, nodeSelection: Extender}, {schedulerName: b, nodeSelection: Extender}]\n")
+	r := newReloading(t, header+"profiles: [{schedulerName: a, nodeSelection: Muster}, {schedulerName: b, nodeSelection: Muster}]\n")
 	r.Node("last", "1")
 	var placed atomic.Int32
 	var asking sync.WaitGroup

@@ -30,7 +30,7 @@ type Gangs interface {
 	Member(uid types.UID) (gang.Summary, gang.Member, bool)
 }
 
-// Nominations tells of pods that are placed ahead of kube-scheduler, as a [nomination.Nominator] does.
+// Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.
 type Nominations interface {
 	// Report is on all of them.
 	Report() nomination.Report
@@ -126,7 +126,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
 		debug("/debug/equivalence/{class}", "what is remembered of one class on each node that was asked about", s.debugClass),
 		debug("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
-		debug("/debug/placement", "pods that are placed ahead of kube-scheduler, and what became of others", s.debugPlacement),
+		debug("/debug/placement", "pods that are placed before kube-scheduler asks, and what became of others", s.debugPlacement),
 		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
 		debug("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
 		debug("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),

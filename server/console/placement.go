@@ -16,7 +16,7 @@ import (
 type placementPage struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
 	Pausing bool `json:"pausing"`
-	// SteppingAside says that none but gated pods are nominated at present, as it saves too little or is not known to save.
+	// SteppingAside says that none but gated pods are nominated at present: few pods wait, or it saves too little or is not known to save.
 	SteppingAside bool `json:"steppingAside"`
 	// SavingSeconds is how much sooner kube-scheduler comes to its next pod by a nomination, 0 while that is not known.
 	SavingSeconds float64 `json:"savingSeconds"`
@@ -84,7 +84,7 @@ func (p placementPage) Text(t *inspect.Table) {
 		title += "; nothing is nominated at present, since the API server is slow"
 	}
 	if p.SteppingAside {
-		title += "; pods that are not gated are left to kube-scheduler at present, as nominations save it too little"
+		title += "; pods that are not gated are left to kube-scheduler at present: few wait, or it is not known that nominations save it enough"
 	}
 	t.Title("%s", title)
 	for _, stage := range slices.Sorted(maps.Keys(p.Stages)) {

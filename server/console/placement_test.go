@@ -28,8 +28,8 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 func newNominated(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	limits, written := nomination.DefaultLimits(time.Hour), make(writes, 1)
-	limits.MinBacklog, limits.Gather = 1, time.Millisecond
-	b := newBench(t, benchOptions{ahead: &limits, written: written, selection: config.NodeSelectionNominate})
+	limits.MinSaving, limits.Gather = 0, time.Millisecond
+	b := newBench(t, benchOptions{ahead: &limits, written: written, selection: config.NodeSelectionMuster})
 	b.Node("a", "8")
 	b.Node("b", "4")
 	pod := b.Pending(servertest.Pod("p", "1"))

@@ -110,7 +110,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	}
 	if o.ahead != nil {
 		limits := nomination.DefaultLimits(time.Hour)
-		limits.MinBacklog, limits.Gather = 1, time.Millisecond
+		limits.MinSaving, limits.Gather = 0, time.Millisecond
 		b.writer = nomination.NewWriter(log, prometheus.NewRegistry(), clock.RealClock{}, nomination.DefaultWriteLimits(500))
 		b.nominator = nomination.New(nomination.Options{
 			Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c,

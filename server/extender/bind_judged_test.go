@@ -81,7 +81,7 @@ func TestBindIsForPodsThatWaitOnNodesThatWereOfferedAndFitStill(t *testing.T) {
 		},
 		"a pod that fits": {want: ""},
 	} {
-		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 			t.Run(name+", "+string(selection), func(t *testing.T) {
 				var asked atomic.Int32
 				b := newBench(t, benchOptions{selection: selection, client: bindings(func(*corev1.Binding) error {
@@ -148,7 +148,7 @@ func TestAPodThatMayBeBoundIsOfferedItsNodeOnlyWhileItFits(t *testing.T) {
 			b.Pending(foreign)
 		},
 	} {
-		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 			t.Run(name+", "+string(selection), func(t *testing.T) {
 				b := newBench(t, benchOptions{selection: selection, client: unanswering(lose)})
 				b.Node("a", "4")
@@ -174,7 +174,7 @@ func TestAPodThatMayBeBoundIsOfferedItsNodeOnlyWhileItFits(t *testing.T) {
 }
 
 func TestAPodThatCountsWhereItWasOfferedIsNotJudgedAgainForOthersThatCame(t *testing.T) {
-	b, i := interrupted(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
+	b, i := interrupted(t, benchOptions{selection: config.NodeSelectionMuster, client: bindings(accept)})
 	b.Node("a", "8")
 	pod := b.Pending(servertest.Pod("p", "1"))
 	b.Filter(pod, "a")
@@ -211,7 +211,7 @@ func TestAPodIsNotBoundNextToOneThatIsNotThereAnyMore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
+			b := newBench(t, benchOptions{selection: config.NodeSelectionMuster, client: bindings(accept)})
 			b.Node("a", "8", zoned)
 			b.Node("b", "8", zoned)
 			near := servertest.Pod("near", "1")

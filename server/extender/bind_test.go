@@ -435,7 +435,7 @@ func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {
 }
 
 func TestAPodIsBoundNowhereElseWhileItMayBeBound(t *testing.T) {
-	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 		t.Run(string(selection), func(t *testing.T) {
 			reached, answer := make(chan struct{}), make(chan error)
 			client := bindings(func(*corev1.Binding) error {

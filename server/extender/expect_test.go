@@ -106,7 +106,7 @@ func TestNothingIsExpectedWhereItDoesNotMatter(t *testing.T) {
 	if got := b.expectations(); len(got) != 0 || len(scores) != 0 {
 		t.Errorf("a profile without LoadAware expects %v, and tells nodes apart: %v", got, scores)
 	}
-	b, nodes = newLoadBench(t, benchOptions{selection: config.NodeSelectionExtender}, 1000, 2000)
+	b, nodes = newLoadBench(t, benchOptions{selection: config.NodeSelectionMuster}, 1000, 2000)
 	pod := b.arrives("p", "1", "")
 	b.Filter(pod, nodes...)
 	if got := b.expectations(); len(got) != 0 || b.Cluster.Assumed(pod.UID) != "a" {

@@ -83,7 +83,7 @@ func interleave(r *rand.Rand, order []int) []int {
 // with it, against an empty extender.
 func BenchmarkVerbs(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
-		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 			extender, body := benchExtender(b, nodes, selection)
 			for _, verb := range extender.verbs()[:2] {
 				b.Run(fmt.Sprintf("%s/%s/%d", verb.name, selection, nodes), func(b *testing.B) {

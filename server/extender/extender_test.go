@@ -66,7 +66,7 @@ func TestFilterAnswersWithObjectsWhenAskedWithObjects(t *testing.T) {
 }
 
 func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing.T) {
-	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionMuster})
 	b.Node("a", "4")
 	b.Node("b", "8")
 	if got := b.Filter(servertest.Pod("first", "3"), "a", "b"); !cmp.Equal(got.NodeNames, &[]string{"b"}) {
@@ -89,7 +89,7 @@ func TestExtenderSelectionAnswersWithTheBestNodeAndAssumesThePodThere(t *testing
 }
 
 func TestAmongEqualsTheOneOfTheLeastMisfitIsTaken(t *testing.T) {
-	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionMuster})
 	gpus := func(n string) func(*corev1.Node) {
 		return func(node *corev1.Node) { node.Status.Allocatable["example.com/gpu"] = resource.MustParse(n) }
 	}
@@ -104,7 +104,7 @@ func TestAmongEqualsTheOneOfTheLeastMisfitIsTaken(t *testing.T) {
 }
 
 func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
-	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionMuster})
 	var nodes []string
 	for i := range 5 {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
@@ -131,7 +131,7 @@ func TestConcurrentCallsNeverGiveTheSameRoomTwice(t *testing.T) {
 }
 
 func TestPrioritizeTellsHowFarNodesAreAboveTheLowestScore(t *testing.T) {
-	b := newBench(t, benchOptions{profiles: "profiles: [{offload: true}]"})
+	b := newBench(t, benchOptions{profiles: "profiles: [{nodeSelection: Muster}]"})
 	b.Node("empty", "10")
 	b.Node("half", "10")
 	taken := servertest.Pod("taken", "5")

@@ -7,7 +7,7 @@ import (
 )
 
 // filter answers which of the nodes the pod fits: all that do, the best of them where the
-// profile has a shortlist, or with nodeSelection Extender or Nominate the one that muster picks.
+// profile has a shortlist, or with nodeSelection: Muster the one that muster picks.
 func (e *Extender) filter(c *call) error {
 	if err := e.read(c); err != nil {
 		return err
@@ -77,5 +77,5 @@ func (e *Extender) filterStranger(c *call) {
 
 // picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.
 func (c *call) picksNode() bool {
-	return c.store.Profile.NodeSelection != config.NodeSelectionScheduler
+	return c.store.Profile.NodeSelection == config.NodeSelectionMuster
 }

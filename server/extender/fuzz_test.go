@@ -74,7 +74,7 @@ func callVerb(t *testing.T, verb string, selection byte, length int64, text []by
 	b := newExtenderBench(t, benchOptions{
 		client:    client,
 		maxBody:   64 << 20,
-		selection: []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender}[selection%2],
+		selection: []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster}[selection%2],
 	})
 	b.Node("small", "1")
 	b.Node("big", "8")

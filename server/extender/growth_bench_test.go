@@ -90,7 +90,7 @@ func grown(b *testing.B, nodes int) []quantity {
 	c.Snapshot()
 	bytes := heapInUse() - before
 	cfg := config.Default()
-	cfg.Profiles[0].NodeSelection = config.NodeSelectionExtender
+	cfg.Profiles[0].NodeSelection = config.NodeSelectionMuster
 	profiles := profilesOf(b, c, cfg)
 	g := &growing{B: b, cluster: c, names: names, extender: newExtender(c, nil, profiles), store: profiles.Of(corev1.DefaultSchedulerName)}
 	return []quantity{

@@ -64,10 +64,10 @@ func TestAPodThatHasAPlaceKeepsItsRoomWhileTheSchedulerAsksAboutIt(t *testing.T)
 		among     []string // the nodes of the second call
 		want      string
 	}{
-		{"a member of a gang, and a pod of none", config.NodeSelectionExtender, member, alone, []string{"a"}, "a"},
+		{"a member of a gang, and a pod of none", config.NodeSelectionMuster, member, alone, []string{"a"}, "a"},
 		{"a member of a gang, and one of another gang", config.NodeSelectionScheduler, member, member, []string{"a"}, "a"},
 		{"a member that is offered another node", config.NodeSelectionScheduler, member, member, []string{"b"}, "b"},
-		{"a pod of no gang", config.NodeSelectionExtender, alone, alone, []string{"a"}, "a"},
+		{"a pod of no gang", config.NodeSelectionMuster, alone, alone, []string{"a"}, "a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b, i := interrupted(t, benchOptions{selection: test.selection, gangs: true})

@@ -28,7 +28,7 @@ func (w writes) Nominate(_ context.Context, pod *corev1.Pod, _ string) error {
 func nominatedBench(t *testing.T) (*bench, *corev1.Pod) {
 	t.Helper()
 	written := make(writes, 1)
-	b := newBench(t, benchOptions{selection: config.NodeSelectionNominate, ahead: written})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionMuster, ahead: written})
 	b.Node("a", "8")
 	b.Node("b", "4")
 	pod := servertest.Pod("p", "1")

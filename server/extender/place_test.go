@@ -36,7 +36,7 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 		"by bind": {config.NodeSelectionScheduler, func(b *bench, first *corev1.Pod) (answer, want string) {
 			return b.bindAsIs(first, "a"), against
 		}},
-		"by filter": {config.NodeSelectionExtender, func(b *bench, first *corev1.Pod) (answer, want string) {
+		"by filter": {config.NodeSelectionMuster, func(b *bench, first *corev1.Pod) (answer, want string) {
 			for _, node := range *b.Filter(first, "a").NodeNames {
 				return node, ""
 			}
@@ -69,7 +69,7 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 // While a pod is judged for a node, the watch shows that its labels are others: the labels of pods that keep
 // each other away.
 func TestNoPodCountsAsAnotherOneThanTheWatchShows(t *testing.T) {
-	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 		t.Run(string(selection), func(t *testing.T) {
 			b, i := interrupted(t, benchOptions{selection: selection, client: bindings(accept)})
 			b.Node("a", "8", inZone("z"))
@@ -86,7 +86,7 @@ func TestNoPodCountsAsAnotherOneThanTheWatchShows(t *testing.T) {
 				b.Filter(pod, "a")
 			}
 			i.during["p"] = relabel
-			if selection == config.NodeSelectionExtender {
+			if selection == config.NodeSelectionMuster {
 				if got := *b.Filter(pod, "a").NodeNames; len(got) != 0 {
 					t.Errorf("it is offered %v", got)
 				}
@@ -111,7 +111,7 @@ func TestAPodThatIsRefusedAtBindCountsNowhere(t *testing.T) {
 		"its node is cordoned": func(b *bench) { b.Node("a", "8", servertest.Cordoned) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, benchOptions{selection: config.NodeSelectionExtender, client: bindings(accept)})
+			b := newBench(t, benchOptions{selection: config.NodeSelectionMuster, client: bindings(accept)})
 			b.Node("a", "8")
 			pod := b.Pending(servertest.Pod("p", "1"))
 			b.Filter(pod, "a")

@@ -206,7 +206,7 @@ func TestWhereNoProposalHoldsEveryNodeIsLookedAt(t *testing.T) {
 	}
 }
 
-const offloaded = "profiles: [{offload: true, nodeSelection: Extender}]"
+const offloaded = "profiles: [{offload: true, nodeSelection: Muster}]"
 
 // pinned is a pod of great importance that suits the nodes of a slot only.
 func pinned(slot string) *corev1.Pod {

@@ -18,7 +18,7 @@ func (r refusedPods) Refused(uid types.UID, generation uint64) { r[uid] = genera
 func (r refusedPods) Postponed(types.UID, string, uint64) {}
 
 func TestFilterTellsOfThePodsThatItRefuses(t *testing.T) {
-	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 		t.Run(string(selection), func(t *testing.T) {
 			told := refusedPods{}
 			b := newBench(t, benchOptions{selection: selection, refusals: told})

@@ -92,7 +92,7 @@ func (m *move) want(pod *corev1.Pod, nodes ...string) {
 }
 
 func TestNobodyElseGetsTheRoomOfAPlan(t *testing.T) {
-	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 		t.Run(string(selection), func(t *testing.T) {
 			m := newMove(t, benchOptions{selection: selection})
 			thief := servertest.Pod("thief", "1")
@@ -613,7 +613,7 @@ func TestNoPlanKeepsOutWhatTheSystemNeeds(t *testing.T) {
 			}(), "2", false, false,
 		},
 	} {
-		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 			t.Run(name+", "+string(selection), func(t *testing.T) {
 				m := newMove(t, benchOptions{selection: selection})
 				m.Node("n2", test.cpu)

@@ -23,9 +23,8 @@ profiles:
     shortlist: 2
   - schedulerName: all
     shortlist: 0
-  - schedulerName: offloaded
-    shortlist: 2
-    offload: true
+  - schedulerName: muster
+    nodeSelection: Muster
   - schedulerName: packs
     shortlist: 2
     plugins: {score: {enabled: [{name: NodeResourcesFit}], disabled: [{name: '*'}]}}
@@ -56,7 +55,6 @@ func TestFilterAnswersWithTheBestNodesOfAShortlist(t *testing.T) {
 		"of equals, the first":                 {nodes: []string{"a", "e", "d", "b"}, pick: 0, want: []string{"d", "b"}},
 		"or others another time":               {nodes: []string{"c", "c2", "c3"}, pick: 2, want: []string{"c", "c3"}},
 		"0 is all":                             {change: of("all"), nodes: all, want: all},
-		"not where muster gives the scores":    {change: of("offloaded"), nodes: all, want: all},
 		"by the profile's own scores":          {change: of("packs"), nodes: all, want: []string{"a", "e"}},
 		"not by load":                          {change: of("by-load"), nodes: all, want: all},
 		"not for devices": {change: func(pod *corev1.Pod) {
@@ -117,7 +115,7 @@ func TestPrioritizeSaysNothingWhereThereIsAShortlist(t *testing.T) {
 		node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectPreferNoSchedule}}
 	})
 	b.Node("b", "16")
-	for profile, want := range map[string]int{"default-scheduler": 0, "packs": 0, "offloaded": 1} {
+	for profile, want := range map[string]int{"default-scheduler": 0, "packs": 0, "muster": 1} {
 		pod := servertest.Pod("p", "1")
 		pod.Spec.SchedulerName = profile
 		if scores := b.prioritize(pod, []string{"a", "b"}); len(scores) != want {

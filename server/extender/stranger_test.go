@@ -26,7 +26,7 @@ func (b *bench) postFilter(pod *corev1.Pod, nodes ...string) extenderv1.Extender
 }
 
 func TestAPodThatTheWatchDoesNotShowIsAnsweredAndLeavesNoTrace(t *testing.T) {
-	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 		t.Run(string(selection), func(t *testing.T) {
 			b := newBench(t, benchOptions{selection: selection})
 			b.Node("small", "1")
@@ -52,7 +52,7 @@ func TestAPodThatTheWatchDoesNotShowIsAnsweredAndLeavesNoTrace(t *testing.T) {
 }
 
 func TestWhatIsPostedOfAKnownPodDecidesNothing(t *testing.T) {
-	b := newBench(t, benchOptions{selection: config.NodeSelectionExtender})
+	b := newBench(t, benchOptions{selection: config.NodeSelectionMuster})
 	b.Node("a", "4")
 	b.Node("b", "8")
 	b.Pending(servertest.Pod("p", "6"))
@@ -126,7 +126,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 
 func TestACallWaitsForThePodThatTheWatchIsAboutToShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newExtenderBench(t, benchOptions{selection: config.NodeSelectionExtender, client: fake.NewClientset()})
+		b := newExtenderBench(t, benchOptions{selection: config.NodeSelectionMuster, client: fake.NewClientset()})
 		b.Node("a", "4")
 		pod := servertest.Pod("p", "1")
 		var answered sync.WaitGroup

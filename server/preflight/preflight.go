@@ -36,8 +36,8 @@ type Options struct {
 func Run(ctx context.Context, o Options) (*Report, error) {
 	l := &look{Options: o, ctx: ctx, report: &Report{}}
 	l.members, l.pods = admission.Gated(o.Config)
-	l.gated = len(l.pods) > 0 || o.Config.Gangs.Gates != config.GatesNever
-	l.byWebhook = o.Config.Gangs.GatedBy == config.GatedByWebhook
+	l.gated = len(l.members) > 0
+	l.byWebhook = o.Config.Serving.WebhookListen != ""
 	served, err := o.Client.Discovery().ServerVersion()
 	if err != nil {
 		return nil, fmt.Errorf("ask the API server for its version: %w", err)
@@ -76,18 +76,14 @@ func (l *look) add(c Check) { l.report.Checks = append(l.report.Checks, c) }
 // plan says in a line what muster is configured to do.
 func (l *look) plan() string {
 	if len(l.pods) == 0 {
-		return "is asked by kube-scheduler: no profile has nodeSelection Ahead"
-	}
-	how := "nominates nodes"
-	if l.Config.Ahead.Reserve == config.ReserveByPin {
-		how = "holds pods to nodes by their affinity"
+		return "is asked by kube-scheduler: no profile has gates: UntilPlace"
 	}
 	gates := "the API server's own policy"
 	if l.byWebhook {
 		gates = "webhook"
 	}
-	return fmt.Sprintf("places pods of %s ahead: gated by %s, it %s and lifts the gates after %s",
-		strings.Join(l.pods, ", "), gates, how, l.Config.Ahead.Margin.Duration)
+	return fmt.Sprintf("places pods of %s while they are gated by %s: it nominates nodes and lifts the gates after %s",
+		strings.Join(l.pods, ", "), gates, l.Config.Ahead.Margin.Duration)
 }
 
 // since is the first Kubernetes that the chart takes: scheduling gates and policies of validation are stable in it.
@@ -113,9 +109,9 @@ func (l *look) apis() {
 	case !l.gated:
 		policies.Follows = "nobody is gated, as the configuration has it"
 	case l.byWebhook:
-		policies.Follows = "not used: gangs.gatedBy is Webhook"
+		policies.Follows = "not used: serving.webhookListen is set"
 	case policies.State == Missing:
-		policies.Follows = "it is there since 1.36: set gangs.gatedBy: Webhook, with a certificate"
+		policies.Follows = "it is there since 1.36: set serving.webhookListen, with a certificate"
 	}
 	l.add(policies)
 
@@ -183,8 +179,8 @@ func (l *look) extender() {
 		State: Unknown,
 		Found: "the API does not tell how kube-scheduler is configured: give --scheduler-config FILE",
 	}
-	if c.Follows = "nodeSelection Ahead needs none, and none hurts"; len(l.pods) < len(l.Config.Profiles) {
-		c.Follows = "profiles without nodeSelection Ahead need it: see 'muster scheduler-config'"
+	if c.Follows = "gates: UntilPlace needs none, and none hurts"; len(l.pods) < len(l.Config.Profiles) {
+		c.Follows = "profiles without gates: UntilPlace need it: see 'muster scheduler-config'"
 	}
 	if len(l.Scheduler) == 0 {
 		l.add(c)

@@ -62,7 +62,7 @@ func options(served string, policies bool, refused []string, change func(*config
 		return true, review, nil
 	})
 	cfg := config.Default()
-	cfg.Profiles[0].NodeSelection = config.NodeSelectionAhead
+	cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace
 	change(cfg)
 	return Options{Client: client, Config: cfg, Name: "muster", Metrics: metrics(someFeatures)}
 }
@@ -96,7 +96,7 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 		"an old version": {"v1.29.9", true, nil, func(*config.Configuration) {}, false, "MISSING yes Kubernetes 1.30.0 v1.29.9"},
 		"no policies":    {"v1.33.1", false, nil, func(*config.Configuration) {}, false, "MISSING yes MutatingAdmissionPolicy"},
 		"no policies, and a webhook": {
-			"v1.33.1", false, nil, func(c *config.Configuration) { c.Gangs.GatedBy = config.GatedByWebhook }, true,
+			"v1.33.1", false, nil, func(c *config.Configuration) { c.Serving.WebhookListen = ":8886" }, true,
 			"MISSING no MutatingAdmissionPolicy",
 		},
 		"a right that it needs": {
@@ -111,21 +111,17 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 		"a right that other profiles may need": {
 			"v1.36.3", true, []string{"create pods"}, func(c *config.Configuration) {
 				c.Profiles = append(c.Profiles, c.Profiles[0])
-				c.Profiles[1].SchedulerName, c.Profiles[1].NodeSelection = "other", config.NodeSelectionExtender
+				c.Profiles[1].SchedulerName, c.Profiles[1].Gates = "other", config.GatesNever
 			}, true, "MISSING no right to create pods/binding not allowed: create",
 		},
 		"a right that all profiles need": {
 			"v1.36.3", true,
 			[]string{"create pods"},
-			func(c *config.Configuration) { c.Profiles[0].NodeSelection = config.NodeSelectionExtender },
+			func(c *config.Configuration) { c.Profiles[0].Gates = config.GatesNever },
 			false, "MISSING yes right to create pods/binding not allowed: create",
 		},
-		"places by affinity": {
-			"v1.36.3", true, nil, func(c *config.Configuration) { c.Ahead.Reserve = config.ReserveByPin }, true,
-			"holds pods to nodes by their affinity and lifts the gates after 250ms",
-		},
-		"no profile of Ahead": {
-			"v1.36.3", true, nil, func(c *config.Configuration) { c.Profiles[0].NodeSelection = config.NodeSelectionExtender }, true,
+		"no profile that places gated pods": {
+			"v1.36.3", true, nil, func(c *config.Configuration) { c.Profiles[0].Gates = config.GatesNever }, true,
 			"need it: see 'muster scheduler-config'",
 		},
 	} {
@@ -152,7 +148,7 @@ func TestALeaseThatMustNotBeReadIsToldFromOneThatCouldNotBe(t *testing.T) {
 			client := fake.NewClientset()
 			client.PrependReactor("list", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
 			cfg := config.Default()
-			cfg.Profiles[0].NodeSelection = config.NodeSelectionAhead
+			cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace
 			l := &look{Options: Options{Client: client, Config: cfg}, ctx: t.Context(), report: &Report{}, pods: []string{"default-scheduler"}}
 			l.scheduler()
 			if c := l.report.Checks[0]; c.State != test.want || !strings.HasPrefix(c.Found, test.says) {

@@ -75,7 +75,7 @@ func (l *look) needed() []right {
 	if len(l.pods) < len(l.Config.Profiles) {
 		binds := right{resource: "pods/binding", verbs: []string{"create"}}
 		if len(l.pods) > 0 { // whether an extender is registered the API does not tell
-			binds.otherwise = "profiles of nodeSelection Ahead work; the others cannot delegate bind to an extender"
+			binds.otherwise = "profiles with gates: UntilPlace work; the others cannot delegate bind to an extender"
 		}
 		rights = append(rights, binds)
 	}

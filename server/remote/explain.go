@@ -45,7 +45,7 @@ type Membership struct {
 	Gang  string `json:"gang"` // namespace/name
 	Stage string `json:"stage"`
 	Node  string `json:"node,omitempty"` // its place
-	// Room says how that is kept where no bind call waits for it: Nominated, Pinned or Uncontested.
+	// Room says how that is kept where no bind call waits for it: Nominated or Uncontested.
 	Room record.Room `json:"room,omitempty"`
 	Why  string      `json:"why,omitempty"` // the gang waits
 }
@@ -177,8 +177,6 @@ func (m *Membership) state() string {
 	switch m.Room {
 	case record.RoomNominated:
 		text += ", where a nomination keeps its room"
-	case record.RoomPinned:
-		text += ", to which its affinity holds it once its gate is lifted"
 	case record.RoomUncontested:
 		text += ", where nobody contests its room"
 	}

@@ -19,9 +19,8 @@ func TestAPodThatIsGatedIsToldWhatForAndWhereItIsToGo(t *testing.T) {
 		gated + "gated: waiting for 1 more of 3 members to be created": {
 			Gang: &remote.Membership{Gang: "d/g", Stage: "gated", Why: "waiting for 1 more of 3 members to be created"},
 		},
-		gated + "reserved for node a, where a nomination keeps its room":                      reserved(record.RoomNominated),
-		gated + "reserved for node a, to which its affinity holds it once its gate is lifted": reserved(record.RoomPinned),
-		gated + "reserved for node a, where nobody contests its room":                         reserved(record.RoomUncontested),
+		gated + "reserved for node a, where a nomination keeps its room": reserved(record.RoomNominated),
+		gated + "reserved for node a, where nobody contests its room":    reserved(record.RoomUncontested),
 		"pod d/p is held back by scheduling gates: muster.dev/gang; it is to go to node a, where it counts: standing": {
 			Nomination: &remote.Nomination{Node: "a", Stage: "standing"},
 		},

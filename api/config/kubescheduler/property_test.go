@@ -92,7 +92,7 @@ func TestAConvertedProfileScoresAsItsVersionDid(t *testing.T) {
 					t.Fatal(err)
 				}
 				profile := &cfg.Profiles[0]
-				profile.NodeSelection = config.NodeSelectionExtender // so that it gives all scores
+				profile.NodeSelection = config.NodeSelectionMuster // so that it gives all scores
 				got := map[string]int64{}
 				for _, score := range profile.ScorePlugins() {
 					got[score.Name] = score.Weight

@@ -155,7 +155,7 @@ func replaceProfile(written []byte, profile *config.Profile) ([]byte, error) {
 	if err := json.Unmarshal(encoded, &converted); err != nil {
 		return nil, err
 	}
-	for _, unknown := range []string{"nodeSelection", "equivalence", "offload"} { // to v1alpha1
+	for _, unknown := range []string{"nodeSelection", "gates", "equivalence", "offload"} { // to v1alpha1
 		delete(converted, unknown)
 	}
 	for name, value := range converted {

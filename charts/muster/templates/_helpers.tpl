@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if hasKey .Values.config "profiles" }}
 {{- .Values.config.profiles | default (list dict) | toJson }}
 {{- else if include "muster.ahead" . }}
-{{- list (dict "schedulerName" "default-scheduler" "nodeSelection" "Ahead") | toJson }}
+{{- list (dict "schedulerName" "default-scheduler" "nodeSelection" "Muster" "gates" "UntilPlace") | toJson }}
 {{- else }}
 {{- list (dict "schedulerName" "muster") | toJson }}
 {{- end }}
@@ -54,24 +54,26 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toJson $names }}
 {{- end }}
 
-{{- /* Those with nodeSelection Ahead, whose pods are gated if they are opted in. */}}
+{{- /* Those with gates: UntilPlace, whose pods are gated if they are opted in. */}}
 {{- define "muster.schedulerNames.ahead" -}}
 {{- $names := list }}
 {{- range include "muster.profiles" . | fromJsonArray }}
-{{- if eq (.nodeSelection | default "") "Ahead" }}
+{{- if eq (.gates | default "Never") "UntilPlace" }}
 {{- $names = append $names (.schedulerName | default "default-scheduler") }}
 {{- end }}
 {{- end }}
 {{- toJson $names }}
 {{- end }}
 
-{{- /* Those whose members of gangs are gated: of Ahead always, of others as config.gangs.gates says. */}}
+{{- /* Those with gates other than Never, whose members of gangs are gated. */}}
 {{- define "muster.schedulerNames.gated" -}}
-{{- if ne (dig "gangs" "gates" "Never" .Values.config) "Never" }}
-{{- include "muster.schedulerNames" . }}
-{{- else }}
-{{- include "muster.schedulerNames.ahead" . }}
+{{- $names := list }}
+{{- range include "muster.profiles" . | fromJsonArray }}
+{{- if has (.gates | default "Never") (list "UntilMembers" "UntilPlace") }}
+{{- $names = append $names (.schedulerName | default "default-scheduler") }}
 {{- end }}
+{{- end }}
+{{- toJson $names }}
 {{- end }}
 
 {{- /* Whether pods are gated. */}}
@@ -97,7 +99,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* Whether the API server asks muster for gates. */}}
 {{- define "muster.webhook" -}}
-{{- if and (include "muster.gates" .) (eq (dig "gangs" "gatedBy" "Policy" .Values.config) "Webhook") }}true{{ end }}
+{{- if and (include "muster.gates" .) .Values.webhook.enabled }}true{{ end }}
 {{- end }}
 
 {{- /* Whether somebody outside of muster's pod calls it: there is a Service then. */}}
@@ -202,7 +204,12 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
 {{- end }}
 {{- if include "muster.ahead" . }}
 {{- if not (include "muster.schedulerNames.ahead" . | fromJsonArray) }}
-{{- fail "config.profiles: with scheduler.mode ahead no kube-scheduler asks muster, so one profile at least needs nodeSelection Ahead" }}
+{{- fail "config.profiles: with scheduler.mode ahead no kube-scheduler asks muster, so one profile at least needs gates: UntilPlace, with nodeSelection: Muster" }}
+{{- end }}
+{{- range .Values.config.profiles }}
+{{- if eq (.gates | default "") "UntilMembers" }}
+{{- fail (printf "config.profiles: scheduler %s: with scheduler.mode ahead no kube-scheduler asks muster, so a gang starts whole by gates: UntilPlace alone" .schedulerName) }}
+{{- end }}
 {{- end }}
 {{- if or .Values.managed .Values.ignorable }}
 {{- fail "managed and ignorable are about a kube-scheduler that asks muster: with scheduler.mode ahead none does" }}
@@ -221,7 +228,7 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
 {{- fail "tls.allowedClientNames: an empty list lets nobody call" }}
 {{- end }}
 {{- if and .Values.webhook.clientCA (not (include "muster.webhook" .)) }}
-{{- fail "webhook.clientCA is about who may ask for gates, which needs config.gangs.gatedBy Webhook, and gates other than Never or a profile of nodeSelection Ahead" }}
+{{- fail "webhook.clientCA is about who may ask for gates, which needs webhook.enabled, and a profile with gates other than Never" }}
 {{- end }}
 {{- if and .Values.webhook.allowedClientNames (not .Values.webhook.clientCA) }}
 {{- fail "webhook.allowedClientNames needs webhook.clientCA: nobody is asked for a name without it" }}

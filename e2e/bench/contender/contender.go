@@ -7,6 +7,7 @@
 package contender
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,13 +44,9 @@ const (
 	Managed Contender = "managed"
 	// Before is Extender with another build of muster.
 	Before Contender = "before"
-	// Gates is Extender with the members of gangs gated until they have a place, by a policy.
-	Gates Contender = "gates"
 	// Ahead has muster beside it, without knowing: members of gangs are gated, and let go by muster when they have
 	// places.
 	Ahead Contender = "ahead"
-	// AheadPin is Ahead with single pods pinned to their nodes in the write that lets them go, and not nominated before.
-	AheadPin Contender = "ahead_pin"
 	// AheadExtender is Ahead with muster as its extender as well.
 	AheadExtender Contender = "ahead_extender"
 	// Nominate has muster, which chooses the node ahead of it.
@@ -70,7 +67,7 @@ const (
 type Programs struct {
 	muster, emptyExtender, before string
 	profile                       map[string]any // fields of muster's profile
-	eager                         bool           // see muster.Options
+	eager                         bool           // every pod is nominated
 }
 
 // BeforeEnv is the environment variable that names the executable of [Before].
@@ -178,14 +175,11 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return p.enterEmpty(ctx, cp, []string{"--any-node"}, append(flags, "--offload", "--no-preemption"))
 	case Before:
 		p.muster = p.before
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender}, flags)
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster}, flags)
 	case Ahead:
-		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Ahead}, percentage)
-	case AheadPin:
-		o := muster.Options{ControlPlane: cp, Selection: muster.Ahead, Config: map[string]any{"ahead": map[string]any{"reserve": "Pin"}}}
-		return p.enterBeside(ctx, o, percentage)
+		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster, Gates: muster.UntilPlace}, percentage)
 	case OffloadAll:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Extender, Offload: true}, append(flags, "--no-preemption"))
+		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster, Offload: true}, append(flags, "--no-preemption"))
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
 	}
@@ -195,12 +189,11 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 func beside() map[Contender]muster.Options {
 	return map[Contender]muster.Options{
 		Scheduler:       {Selection: muster.Scheduler},
-		Extender:        {Selection: muster.Extender},
-		Gates:           {Selection: muster.Extender, Gates: "UntilPlace"},
-		AheadExtender:   {Selection: muster.Ahead},
-		Offload:         {Selection: muster.Extender, Offload: true},
-		Nominate:        {Selection: muster.Nominate},
-		NominateOffload: {Selection: muster.Nominate, Offload: true},
+		Extender:        {Selection: muster.Muster, MinSaving: "1h"},
+		AheadExtender:   {Selection: muster.Muster, Gates: muster.UntilPlace},
+		Offload:         {Selection: muster.Muster, Offload: true, MinSaving: "1h"},
+		Nominate:        {Selection: muster.Muster},
+		NominateOffload: {Selection: muster.Muster, Offload: true},
 	}
 }
 
@@ -285,7 +278,10 @@ func percentageFlag(percentage int) []string {
 
 // enterMuster launches muster and prints the scheduler's configuration with flags.
 func (p Programs) enterMuster(ctx context.Context, o muster.Options, configFlags []string) (*Entry, error) {
-	o.Binary, o.Profile, o.Eager = p.muster, p.profile, p.eager
+	o.Binary, o.Profile = p.muster, p.profile
+	if p.eager {
+		o.MinSaving = cmp.Or(o.MinSaving, "0s")
+	}
 	server, err := muster.Launch(ctx, o)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ const (
 	nameLeastAllocated  = "LeastAllocated by requests"
 	nameReference       = "reference with Reserve"
 	nameMusterScheduler = "muster, nodeSelection Scheduler"
-	nameMusterExtender  = "muster, nodeSelection Extender"
+	nameMusterExtender  = "muster, nodeSelection Muster"
 )
 
 // Contenders are all, the ones of muster last.
@@ -35,7 +35,7 @@ func Contenders() []Contender {
 		{"reference, blind until bind", BlindReference},
 		{nameReference, Reference},
 		{nameMusterScheduler, Muster(config.NodeSelectionScheduler)},
-		{nameMusterExtender, Muster(config.NodeSelectionExtender)},
+		{nameMusterExtender, Muster(config.NodeSelectionMuster)},
 	}
 }
 

@@ -35,7 +35,7 @@ func TestMusterPlacesPodsAsTheReferenceInsideASchedulerDoes(t *testing.T) {
 	var blind, reserving int
 	for seed := range uint64(3) {
 		want := outcome(t, seed, Reference)
-		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionExtender} {
+		for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {
 			if diff := cmp.Diff(want, outcome(t, seed, Muster(selection)), cmp.AllowUnexported(Result{})); diff != "" {
 				t.Errorf("seed %d, %s (-reference +muster):\n%s", seed, selection, diff)
 			}

@@ -76,7 +76,7 @@ func (o Options) muster(cp *controlplane.ControlPlane, binary string, i int) mus
 	}
 	return muster.Options{
 		ControlPlane: cp, Binary: binary, Name: fmt.Sprintf("muster-%d", i), Host: host(i), Progress: o.Progress,
-		Selection: muster.Nominate, Eager: true, Config: map[string]any{"leaderElection": election},
+		Selection: muster.Muster, MinSaving: "0s", Config: map[string]any{"leaderElection": election},
 	}
 }
 

@@ -107,7 +107,7 @@ func open(ctx context.Context, dir string, progress io.Writer) (_ *ground, err e
 func (g *ground) startMuster(ctx context.Context) (err error) {
 	g.muster, err = muster.Start(ctx, muster.Options{
 		ControlPlane: g.cp, Binary: g.binary, Kubeconfig: g.account.kubeconfig,
-		Selection: muster.Extender, Beside: map[string]muster.Selection{byHand: muster.Scheduler},
+		Selection: muster.Muster, Beside: map[string]muster.Selection{byHand: muster.Scheduler},
 		// Nodes without a NodeMetric, as most attacks have them, take pods whatever is on them.
 		Profile: map[string]any{"plugins": map[string]any{"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}}}},
 		Config: map[string]any{
@@ -200,7 +200,7 @@ kind: MusterConfiguration
 serving:
   webhookListen: %s
   tls: {certFile: %s, keyFile: %s, clientCAFile: %s}
-gangs: {gates: UntilMembers, gatedBy: Webhook}
+profiles: [{schedulerName: default-scheduler, gates: UntilMembers}]
 `
 
 func (g *ground) startGuarded(ctx context.Context) error {

@@ -35,11 +35,11 @@ import (
 type way string
 
 const (
-	// nominating is nodeSelection: Nominate.
+	// nominating nominates while that saves kube-scheduler time.
 	nominating way = "nominating"
-	// without is nodeSelection: Extender, which differs in nothing but nomination.
+	// without nominates nobody.
 	without way = "without nomination"
-	// eager nominates whenever a pod waits.
+	// eager nominates every pod.
 	eager way = "eager"
 )
 
@@ -47,13 +47,12 @@ const (
 func wayOf(seed uint64) way { return []way{eager, nominating, eager, without}[seed%4] }
 
 func (w way) apply(o *muster.Options) {
+	o.Selection = muster.Muster
 	switch w {
-	case nominating:
-		o.Selection = muster.Nominate
 	case eager:
-		o.Selection, o.Eager = muster.Nominate, true
+		o.MinSaving = "0s"
 	case without:
-		o.Selection = muster.Extender
+		o.MinSaving = "1h"
 	}
 }
 

@@ -77,7 +77,7 @@ func (w *writer) killMusterAtCommit() {
 	g, down := w.someGang(), w.down()
 	w.slow[g.name] = true
 	begins := moment{gang: g.name, committed: true}
-	if w.setup.plain > 0 {
+	if w.setup.ahead() {
 		begins = moment{gang: g.name, lifted: 1 + w.rand.IntN(g.minMember-1)}
 	}
 	w.add(event{

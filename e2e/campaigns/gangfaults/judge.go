@@ -294,8 +294,8 @@ func (t *tally) figures(out io.Writer) {
 	}
 }
 
-// judgeAhead judges what plain schedulers and muster made of gangs.
-func (r *run) judgeAhead(entries []entry, end time.Time) letGo {
+// countGaps counts how often and why plain schedulers leave a gang bound in part.
+func (r *run) countGaps(entries []entry, end time.Time) {
 	gaps := judgeGaps(entries, end, func(gang string, in span) bool {
 		const after = silence + 2*time.Second // until what was spoiled is done again
 		early := in.from.Add(-after)
@@ -308,5 +308,4 @@ func (r *run) judgeAhead(entries []entry, end time.Time) letGo {
 			fmt.Sprintf("gang %s is bound in part for %s, explained by: %s", g.gang, g.to.Sub(g.from).Round(time.Millisecond), g.because),
 		)
 	}
-	return judgeLetGo(entries, r.script.behind)
 }

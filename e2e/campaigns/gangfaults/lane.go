@@ -132,13 +132,12 @@ func (l *lane) fromSeat(s *seat) relay.Decide {
 
 // options returns how the muster at a seat is started.
 func (l *lane) options(s *seat) muster.Options {
-	gates := l.setup.gates
 	o := muster.Options{
 		ControlPlane: l.ControlPlane, Name: s.name, Binary: l.program.Path, Kubeconfig: s.kubeconfig, ClockSkew: l.skewAt(s),
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(), "gates": gates, "gatedBy": l.gatekeeper(),
+				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(),
 			},
 			"leaderElection": map[string]any{
 				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(),
@@ -146,11 +145,11 @@ func (l *lane) options(s *seat) muster.Options {
 			},
 		},
 	}
-	if gates != never {
-		o.Gates, o.GatedBy = gates, muster.Webhook // which is away when muster is
+	if o.Gates = l.setup.gates; o.Gates != "" {
+		o.GatedBy = l.gatekeeper()
 	}
-	if l.setup.plain > 0 {
-		o.Selection = muster.Ahead
+	if o.Gates == muster.UntilPlace {
+		o.Selection = muster.Muster
 	}
 	return o
 }
@@ -173,7 +172,7 @@ func (l *lane) gatekeeper() muster.Gatekeeper {
 
 // configure runs a muster as it is to be for a run, and the schedulers.
 func (l *lane) configure(ctx context.Context, to setup) error {
-	if l.setup == to && l.Muster.ClockSkew() == l.skewAt(l.seats[l.seat]) {
+	if l.Muster != nil && l.setup == to && l.Muster.ClockSkew() == l.skewAt(l.seats[l.seat]) {
 		return nil
 	}
 	if l.Muster != nil {

@@ -181,10 +181,13 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 	findings = append(findings, faultcampaign.Of(faultcampaign.NeverSettles, because)...)
 	calls := r.traffic.history()
 	own := map[string]int{}
-	if r.script.setup.plain > 0 {
-		let := r.judgeAhead(entries, end)
+	if r.script.setup.ahead() {
+		let := judgeLetGo(entries, r.script.behind)
 		findings = append(findings, let.findings...)
 		own[reservedFigure], own[uncontestedFigure] = let.reserved, let.uncontested
+	}
+	if r.script.setup.plain > 0 {
+		r.countGaps(entries, end)
 	} else {
 		findings = append(findings, r.judgeCalls(entries, calls, end)...)
 	}
@@ -241,7 +244,9 @@ func (r *run) judgeCalls(entries []entry, calls []call, end time.Time) []finding
 	for name, g := range r.script.gangs {
 		deadlines[name] = min(g.timeout, bindTimeout-bindTimeout/10) + r.script.behind
 	}
-	return slices.Concat(
-		judgeHolds(calls, deadlines, end), judgeStarts(entries, calls, end, r.script.behind), r.vigil.judge(r.script.gangs),
-	)
+	findings := slices.Concat(judgeHolds(calls, deadlines, end), r.vigil.judge(r.script.gangs))
+	if !r.script.setup.ahead() {
+		findings = append(findings, judgeStarts(entries, calls, end, r.script.behind)...)
+	}
+	return findings
 }

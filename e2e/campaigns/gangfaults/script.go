@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -60,7 +61,7 @@ type moment struct {
 
 // setup is how muster is configured for a run.
 type setup struct {
-	gates string // gangs.gates
+	gates muster.Gates
 	// elects says that it runs for election, so that another one can take over.
 	elects bool
 	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
@@ -72,18 +73,22 @@ type setup struct {
 	skew time.Duration
 }
 
+// ahead reports whether a gang starts by its gates, which are lifted when its places are reserved. Else it starts by its bind
+// calls, which are held until enough members have come.
+func (s setup) ahead() bool { return s.gates == muster.UntilPlace }
+
 func (s setup) String() string {
 	if s.plain > 0 {
 		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
 	}
 	return fmt.Sprintf(
-		"gates are kept: %s, muster runs for election: %t, devices: %t, its clock is wrong by %s", s.gates, s.elects, s.devices, s.skew,
+		"gates are kept: %q, muster runs for election: %t, devices: %t, its clock is wrong by %s", s.gates, s.elects, s.devices, s.skew,
 	)
 }
 
 // setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.
 func setupOf(seed uint64) setup {
-	s := []setup{{gates: never}, {gates: "UntilMembers"}, {gates: "UntilPlace"}, {gates: never, elects: true}}[seed/seedsPerSetup%4]
+	s := []setup{{}, {gates: muster.UntilMembers}, {gates: muster.UntilPlace}, {elects: true}}[seed/seedsPerSetup%4]
 	s.skew = skewOf(seed)
 	return s
 }
@@ -97,7 +102,6 @@ func skewOf(seed uint64) time.Duration {
 }
 
 const (
-	never = "Never" // are members gated
 	// seedsPerSetup is how many seeds in a row have one setup.
 	seedsPerSetup = 4
 )
@@ -259,7 +263,7 @@ func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
 	}
-	if w.setup.plain > 0 {
+	if w.setup.ahead() {
 		return 0, w.midway(g)
 	}
 	w.keepBind(

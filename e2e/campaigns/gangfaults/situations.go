@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
+	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -147,8 +148,9 @@ const (
 // aheadSetupOf returns the setup of a seed beside plain schedulers: the setups take turns.
 func aheadSetupOf(seed uint64) setup {
 	s := []setup{
-		{gates: never, plain: 1}, {gates: never, plain: 2}, {gates: never, plain: 1, elects: true}, {gates: never, plain: 2},
+		{plain: 1}, {plain: 2}, {plain: 1, elects: true}, {plain: 2},
 	}[seed/seedsPerSetup%4]
+	s.gates = muster.UntilPlace
 	s.skew = skewOf(seed)
 	return s
 }
@@ -196,7 +198,7 @@ func (w *writer) midway(g *gang) moment {
 
 // begun is when muster has begun to let a gang go.
 func (w *writer) begun(g *gang) moment {
-	if w.setup.plain > 0 {
+	if w.setup.ahead() {
 		return moment{gang: g.name, lifted: 1}
 	}
 	return moment{gang: g.name, committed: true}

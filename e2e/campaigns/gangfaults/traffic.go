@@ -59,7 +59,7 @@ func newTraffic(calm context.Context, s *script) *traffic {
 		held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
 		asked: map[faultcampaign.Verb]map[string]int{nomination: {}, gateLift: {}}, spoiled: map[string][]time.Time{},
 	}
-	if s.setup.plain > 0 {
+	if s.setup.ahead() {
 		t.lets = gateLift
 	}
 	for _, n := range s.nodes {

@@ -108,7 +108,7 @@ func open(
 			return nil, err
 		}
 		r.options = muster.Options{
-			ControlPlane: l.ControlPlane, Name: r.name, Binary: program.Path, Kubeconfig: kubeconfig, Selection: muster.Extender,
+			ControlPlane: l.ControlPlane, Name: r.name, Binary: program.Path, Kubeconfig: kubeconfig, Selection: muster.Muster,
 			ClockSkew: program.Skew(wrong[i%len(wrong)]),
 			Config: map[string]any{
 				"leaderElection": map[string]any{

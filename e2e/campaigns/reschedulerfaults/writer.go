@@ -40,7 +40,7 @@ func write(seed uint64) *script {
 		w.settings.replicas = 2
 	}
 	if r.IntN(5) == 0 {
-		w.settings.selection = muster.Extender
+		w.settings.selection = muster.Muster
 	}
 	if r.IntN(5) == 0 {
 		w.settings.mode = rescheduling.Approve

@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	server, err := muster.Start(ctx, muster.Options{
-		ControlPlane: cp, Selection: muster.Extender, Progress: o.Progress,
+		ControlPlane: cp, Selection: muster.Muster, Progress: o.Progress,
 		Profile: map[string]any{"plugins": map[string]any{
 			"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}},
 			"score":  map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}},

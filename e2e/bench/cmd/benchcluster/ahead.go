@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/e2e/bench/contender"
 )
 
-// ahead are the trials of nodeSelection: Ahead with single pods, on a scheduler that does not know muster. All pods are
+// ahead are the trials of gates: UntilPlace with single pods, on a scheduler that does not know muster. All pods are
 // created while everybody is at work.
 func ahead() []trial { return []trial{aheadPlain(), aheadAffinity()} }
 
@@ -20,9 +20,7 @@ func aheadPlain() trial {
 	ratios := []ratio{
 		{"ahead_bystanders_vs_stock", bystanders, stock(false)},
 		{"ahead_singles_sampled_vs_stock", placed(contender.Ahead, false), stock(false)},
-		{"ahead_singles_pin_sampled_vs_stock", placed(contender.AheadPin, false), stock(false)},
 		{"ahead_singles_all_nodes_vs_stock", placed(contender.Ahead, true), stock(true)},
-		{"ahead_singles_pin_all_nodes_vs_stock", placed(contender.AheadPin, true), stock(true)},
 	}
 	return trial{
 		entries:  compared(ratios),
@@ -42,7 +40,6 @@ func aheadAffinity() trial {
 	placed := func(c contender.Contender) entry { return entry{c, setting{arrival: live, all: true, optedIn: true}} }
 	ratios := []ratio{
 		{"ahead_singles_affinity_vs_stock", placed(contender.Ahead), stock},
-		{"ahead_singles_pin_affinity_vs_stock", placed(contender.AheadPin), stock},
 	}
 	return trial{
 		entries:  compared(ratios),

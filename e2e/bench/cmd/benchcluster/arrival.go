@@ -38,7 +38,11 @@ func (l laboratory) meet(ctx context.Context, c cell, pods workload.Cluster, wat
 		}
 	}
 	launched := time.Now()
-	m.entry, err = l.programs.Launch(ctx, l.ControlPlane, c.contender, c.percentage())
+	programs := l.programs
+	if c.arrival == nominated { // before the scheduler starts: nothing is known of it then
+		programs = programs.WithEager(true)
+	}
+	m.entry, err = programs.Launch(ctx, l.ControlPlane, c.contender, c.percentage())
 	if err != nil {
 		return nil, err
 	}

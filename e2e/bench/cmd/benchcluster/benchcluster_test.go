@@ -171,8 +171,8 @@ func TestTheTableLeavesOutWhatIsNotMeasured(t *testing.T) {
 	r.printTable(&out, trial, []int{1000})
 	lines := strings.Split(out.String(), "\n")
 	want := map[string][]string{ // by contender
-		"stock scheduler alone":                {"1", "(1", "to", "1)", "4", "(4", "to", "4)"},
-		"with muster, nodeSelection: Nominate": {"2", "(2", "to", "2)", "3", "(3", "to", "3)", "5", "(5", "to", "5)"},
+		"stock scheduler alone":               {"1", "(1", "to", "1)", "4", "(4", "to", "4)"},
+		"with muster, nodeSelection: Muster ": {"2", "(2", "to", "2)", "3", "(3", "to", "3)", "5", "(5", "to", "5)"},
 	}
 	got := map[string][]string{}
 	for _, line := range lines {

@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/e2e/bench/contender"
 )
 
-// placement are the trials of nodeSelection: Nominate by the ways in which pods arrive.
+// placement are the trials of nodeSelection: Muster by the ways in which pods arrive.
 func placement() []trial { return []trial{placementPlain(), placementAffinity()} }
 
 // placementPods is the number of pods that such a cell binds: the number by which muster may be

@@ -82,13 +82,12 @@ func title(c contender.Contender) string {
 		contender.Stock:           "stock scheduler alone",
 		contender.Empty:           "with an empty extender",
 		contender.Scheduler:       "with muster, nodeSelection: Scheduler",
-		contender.Extender:        "with muster, nodeSelection: Extender",
-		contender.Nominate:        "with muster, nodeSelection: Nominate",
-		contender.Offload:         "with muster, nodeSelection: Extender, offload",
+		contender.Extender:        "with muster, nodeSelection: Muster, nothing nominated",
+		contender.Nominate:        "with muster, nodeSelection: Muster",
+		contender.Offload:         "with muster, offload, nothing nominated",
 		contender.OffloadAll:      "the same, without preemption",
-		contender.NominateOffload: "with muster, nodeSelection: Nominate, offload",
-		contender.Ahead:           "beside muster, nodeSelection: Ahead",
-		contender.AheadPin:        "beside muster, Ahead, reserve: Pin",
+		contender.NominateOffload: "with muster, nodeSelection: Muster, offload",
+		contender.Ahead:           "beside muster, gates: UntilPlace",
 		contender.EmptyOffload:    "without preemption, an empty extender that returns any node",
 	}[c], string(c))
 }

@@ -36,7 +36,7 @@ type ground struct {
 func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err error) {
 	g = &ground{Lab: l}
 	server, err := muster.Start(ctx, muster.Options{
-		ControlPlane: l.ControlPlane, Selection: muster.Ahead, Progress: out,
+		ControlPlane: l.ControlPlane, Selection: muster.Muster, Gates: muster.UntilPlace, Progress: out,
 		Config: map[string]any{"gangs": map[string]any{"preemptAfter": "100ms", "scheduleTimeout": "10m"}},
 	})
 	if err != nil {

@@ -19,7 +19,6 @@ type benchCase struct {
 // Contenders that have muster.
 const (
 	withMuster = contender.Extender
-	withGates  = contender.Gates // and gangs that are gated until they have a place
 	ahead      = contender.Ahead
 	aheadAsked = contender.AheadExtender
 )
@@ -35,7 +34,7 @@ const (
 
 func cases() []benchCase {
 	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster, ahead, aheadAsked}
-	contending := []contender.Contender{contender.Native, withMuster, withGates, ahead, aheadAsked}
+	contending := []contender.Contender{contender.Native, withMuster, ahead, aheadAsked}
 	rivals := gangs{count: 10, size: 30, contended: true}
 	return []benchCase{
 		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},

@@ -42,21 +42,14 @@ func (r results) printFigures(out io.Writer) {
 		figure("native_waiting_cpu_s", 2, figures.Median(natives(c, cpu)))
 		figure("native_waiting_failed_attempts", 0, figures.Median(natives(c, failed)))
 	}
-	r.printContended(figure, withGates, "_gates")
 	if c := caseNeighbours; r.has(withMuster, c) {
 		figure("neighbour_p99_ratio", 2, figures.Median(ours(c, delay)))
 		figure("native_neighbour_p99_ratio", 2, figures.Median(natives(c, delay)))
-	}
-	if c := caseNeighbours; r.has(withGates, c) {
-		figure("neighbour_p99_gates_ratio", 2, figures.Median(r.of(cell{c, withGates}, delay)))
 	}
 	r.printAhead(figure, ahead, "ahead_")
 	r.printAhead(figure, aheadAsked, "ahead_extender_")
 	figure("partial", 0, r.partial(withMuster))
 	figure("native_partial", 0, r.partial(contender.Native))
-	if r.has(withGates, caseStandoff) || r.has(withGates, caseTurns) || r.has(withGates, caseNeighbours) {
-		figure("partial_gates", 0, r.partial(withGates))
-	}
 }
 
 // printAhead prints how a contender with places reserved by muster fares against native gang scheduling. A prefix is

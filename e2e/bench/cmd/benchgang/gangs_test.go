@@ -18,7 +18,6 @@ func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
 		contender.Stock:  {},
 		contender.Native: {native: "app-1", apiVersion: "scheduling.k8s.io/v1beta1"},
 		withMuster:       {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
-		withGates:        {label: "app-1", apiVersion: "scheduling.x-k8s.io/v1alpha1"},
 	} {
 		t.Run(string(who), func(t *testing.T) {
 			last := g.pods(who)[3]

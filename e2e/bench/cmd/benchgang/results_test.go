@@ -62,16 +62,11 @@ func TestFigures(t *testing.T) {
 			{caseStandoff, withMuster}:       {{took: time.Second, waiting: costs{2 * time.Second, 200}, room: room{idle: 1, taken: 100}}},
 			{caseTurns, contender.Native}:    {{took: 6 * time.Second, partial: 2}},
 			{caseTurns, withMuster}:          {{took: 4 * time.Second, room: room{idle: 9, taken: 100}}},
-			{caseStandoff, withGates}:        {{took: time.Second, waiting: costs{time.Second, 0}, room: room{idle: 2, taken: 100}}},
-			{caseTurns, withGates}:           {{took: 3 * time.Second, partial: 1, room: room{idle: 4, taken: 100}}},
 		}, []string{
 			"contended_vs_native=1.60", "standoff_vs_native=2.00", "waiting_cpu_vs_native=0.025", "waiting_cpu_s=2.00",
 			"waiting_failed_attempts=200", "idle_share_standoff=0.010", "turns_vs_native=1.50", "idle_share_turns=0.090", "idle_share=0.050",
 			"native_waiting_cpu_s=80.00", "native_waiting_failed_attempts=1000",
-			"contended_gates_vs_native=2.00", "standoff_gates_vs_native=2.00", "waiting_cpu_gates_vs_native=0.013", "waiting_cpu_gates_s=1.00",
-			"waiting_failed_attempts_gates=0", "idle_share_standoff_gates=0.020", "turns_gates_vs_native=2.00",
-			"idle_share_turns_gates=0.040", "idle_share_gates=0.030",
-			"partial=0", "native_partial=2", "partial_gates=1",
+			"partial=0", "native_partial=2",
 		}},
 		"ahead, and nothing else but native": {results{
 			{caseMany, contender.Native}: took(4), {caseMany, ahead}: took(2), {caseMany, aheadAsked}: took(8),
@@ -92,10 +87,9 @@ func TestFigures(t *testing.T) {
 		"neighbours": {results{
 			{caseNeighbours, contender.Native}: {{beside: 30 * time.Millisecond, alone: 10 * time.Millisecond}},
 			{caseNeighbours, withMuster}:       {{beside: 11 * time.Millisecond, alone: 10 * time.Millisecond, partial: 1}},
-			{caseNeighbours, withGates}:        {{beside: 21 * time.Millisecond, alone: 20 * time.Millisecond}},
 		}, []string{
-			"neighbour_p99_ratio=1.10", "native_neighbour_p99_ratio=3.00", "neighbour_p99_gates_ratio=1.05",
-			"partial=1", "native_partial=0", "partial_gates=0",
+			"neighbour_p99_ratio=1.10", "native_neighbour_p99_ratio=3.00",
+			"partial=1", "native_partial=0",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ timeouts: {assume: 1h}
 profiles:
 - schedulerName: default-scheduler
 - schedulerName: ` + visitors + `
-  nodeSelection: Extender
+  nodeSelection: Muster
 `
 
 // served is a muster of its own process that knows a cluster.

@@ -70,5 +70,5 @@ profiles:
   nodeSelection: Scheduler
   plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: NodeResourcesBalancedAllocation}]}}
 - schedulerName: ` + profileExtender + `
-  nodeSelection: Extender
+  nodeSelection: Muster
 `

@@ -102,7 +102,7 @@ func (g *ground) start(ctx context.Context, delay time.Duration) (came start, er
 // schedule starts muster and kube-scheduler, both connected this way. The caller must stop them.
 func (g *ground) schedule(ctx context.Context, way *way) (_ *muster.Server, err error) {
 	server, err := muster.Start(ctx, muster.Options{
-		ControlPlane: g.ControlPlane, Binary: g.binary, Selection: muster.Extender, Kubeconfig: way.kubeconfig,
+		ControlPlane: g.ControlPlane, Binary: g.binary, Selection: muster.Muster, Kubeconfig: way.kubeconfig,
 		Config: map[string]any{"leaderElection": map[string]any{"leaderElect": true}},
 	})
 	if err != nil {
