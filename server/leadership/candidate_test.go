@@ -20,8 +20,8 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// election is that of a test: an API server with a lease, which candidates run for by the default
-// configuration, in fake time.
+// election has an API server with a lease. Candidates run for the lease by the default configuration, in
+// fake time.
 type election struct {
 	*testing.T
 	*fake.Clientset

@@ -12,8 +12,8 @@ import (
 // Guard is a copy of a client configuration for what only the leader may write. Its clients send a
 // request that may change something only while the fence is open, which is looked at when nothing
 // stands between the request and the network any more, rate limits included. When the fence closes,
-// requests under way are given up, and what of them has not arrived does not arrive any more. Their error
-// is that of [Fence.Check]. GET, HEAD and OPTIONS pass always. The clients have connections of
+// requests under way are given up, and what of them has not arrived does not arrive any more. They fail with
+// the error of [Fence.Check]. GET, HEAD and OPTIONS pass always. The clients have connections of
 // their own.
 func (f *Fence) Guard(config *rest.Config) *rest.Config {
 	guarded := rest.CopyConfig(config)

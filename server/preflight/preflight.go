@@ -26,13 +26,13 @@ type Options struct {
 	Config *config.Configuration
 	// Metrics reads the API server's metrics; see [MetricsOf].
 	Metrics func(context.Context) (io.ReadCloser, error)
-	// Name is that of the admission policies, or of the webhook configuration.
+	// Name names the admission policies, or the webhook configuration.
 	Name string
 	// Scheduler is the configuration of kube-scheduler's, in YAML or JSON; empty when nobody gave it.
 	Scheduler []byte
 }
 
-// Run looks at a cluster. An error is that it cannot be reached.
+// Run looks at a cluster. It fails if the cluster cannot be reached.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	l := &look{Options: o, ctx: ctx, report: &Report{}}
 	l.members, l.pods = admission.Gated(o.Config)

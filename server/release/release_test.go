@@ -41,7 +41,7 @@ func run(t *testing.T, client *fake.Clientset, o Options) (told, int, int) {
 	return said, lifted, failed
 }
 
-// runWith is run, and may fail. Time is that of a bubble.
+// runWith runs in a bubble of fake time, and may fail.
 func runWith(t *testing.T, client *fake.Clientset, o Options) (said told, lifted, failed int, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

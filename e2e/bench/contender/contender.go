@@ -38,7 +38,7 @@ const (
 	Empty Contender = "empty"
 	// Scheduler has muster, and chooses the node itself.
 	Scheduler Contender = "scheduler"
-	// Extender has muster, which chooses the node.
+	// Extender has muster, which chooses the node and nominates nobody.
 	Extender Contender = "extender"
 	// Managed has muster, and asks it about none of the pods: they do not ask for its resources.
 	Managed Contender = "managed"
@@ -49,10 +49,9 @@ const (
 	Ahead Contender = "ahead"
 	// AheadExtender is Ahead with muster as its extender as well.
 	AheadExtender Contender = "ahead_extender"
-	// Nominate has muster, which chooses the node ahead of it.
+	// Nominate has muster, which chooses the node and nominates pods while that saves enough.
 	Nominate Contender = "nominate"
-	// Offload has muster, which chooses the node, and leaves to it the plugins that it
-	// runs.
+	// Offload is Extender, and leaves to muster the plugins that muster runs.
 	Offload Contender = "offload"
 	// OffloadAll leaves NodeResourcesFit to muster as well, and preempts nothing.
 	OffloadAll Contender = "offload_no_preemption"
@@ -175,11 +174,15 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return p.enterEmpty(ctx, cp, []string{"--any-node"}, append(flags, "--offload", "--no-preemption"))
 	case Before:
 		p.muster = p.before
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster}, flags)
+		o := beside()[Extender]
+		o.ControlPlane = cp
+		return p.enterMuster(ctx, o, flags)
 	case Ahead:
 		return p.enterBeside(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster, Gates: muster.UntilPlace}, percentage)
 	case OffloadAll:
-		return p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Muster, Offload: true}, append(flags, "--no-preemption"))
+		o := beside()[Offload]
+		o.ControlPlane = cp
+		return p.enterMuster(ctx, o, append(flags, "--no-preemption"))
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
 	}
