@@ -21,6 +21,7 @@ import (
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/gang/status"
 )
 
 // runAhead runs a Manager for gangs that start without calls of the scheduler.
@@ -596,6 +597,42 @@ func TestAGateWhoseWriteComesLateIsNotLiftedWithoutItsRoom(t *testing.T) {
 		}
 		if lifts == 0 {
 			t.Error("no gate waited for its turn")
+		}
+	})
+}
+
+// Three members were refused once, and there is room for two. The two that come first are refused again and again, for a
+// reason that muster does not know.
+func TestMembersThatTheSchedulerRefusesKeepNoOtherFromItsTurn(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 4, "1", gated)
+		p.set(podGroup("g", 2), node("a", "1"), node("b", "1"), node("c", "1"), node("d", "1"))
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.bindTo(p.cluster.Assumed(pods[0].UID), pods[0])
+		taken := rival("other", "1")
+		taken.Spec.NodeName = p.cluster.Assumed(pods[3].UID)
+		p.set(taken)
+		for _, pod := range pods[1:] {
+			p.refuseIt(pod)
+		}
+		places := 0
+		for range 30 {
+			p.after(time.Second)
+			if p.cluster.Assumed(pods[3].UID) != "" {
+				places++
+			}
+		}
+		if places == 0 {
+			t.Error("the last member gets no place")
+		}
+		p.written()
+		p.after(time.Minute)
+		if written := p.written(); len(written) > 30 {
+			t.Errorf("%d writes about three members in a minute: %v", len(written), written)
+		}
+		if o, _ := p.Observe(named("g")); o.Reason != status.Unschedulable || !strings.Contains(o.Message, "PodScheduled") {
+			t.Errorf("told: %q, %q", o.Reason, o.Message)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 // proven once more: nothing that was bound meanwhile may be in them. Then the start is recorded, they are
 // proven again, and all gates are lifted together. A member that loses its place before that has lost nothing
 // else: the gate is still on. Afterwards a member is due until it is bound. A member that the scheduler refuses
-// is planned again.
+// is planned again, and rests in between: see [rest].
 
 // leading has gangs start without calls, during the application of an event.
 type leading struct{ *turn }
@@ -155,7 +155,9 @@ func (t leading) shown(p *member, before *cluster.Pod) {
 		t.keepsRoom(p, record.RoomNominated)
 	case p.stage == reserved && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName != p.place:
 		t.enter(p, placed) // somebody took it back
-		t.nominate(p)
+		if p.gated() {
+			t.nominate(p)
+		} // else the scheduler did, which has tried the pod: remind leaves it some time
 	case p.stage == due && !p.gated() && p.pod.Unschedulable() && !before.Unschedulable():
 		t.isLeft(p, ErrScheduler)
 	}
@@ -163,10 +165,45 @@ func (t leading) shown(p *member, before *cluster.Pod) {
 
 // isLeft gives up the place of a member that was let go and that the scheduler has not bound there.
 func (t leading) isLeft(p *member, why error) {
-	t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf(
-		"%s was let go and not bound to %s: its condition PodScheduled says why; it is planned again", p.pod.Name, p.place))
 	p.behind = true
+	if p.gated() {
+		t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf("%s was not let go to %s in time; it is planned again", p.pod.Name, p.place))
+	} else {
+		p.rest.begin(t.now)
+	}
 	t.giveUp(p, why)
+}
+
+// left returns a member that was let go and is not bound, nil when there is none.
+func (g *group) left() *member {
+	left := g.those(func(p *member) bool { return p.rest.next > 0 && p.stage < binding })
+	if len(left) == 0 {
+		return nil
+	}
+	return left[0]
+}
+
+// isLeft says so in words.
+func (p *member) isLeft() string {
+	return p.pod.Name + " was let go and is not bound: its condition PodScheduled says why"
+}
+
+// rest is how long a member is left to the scheduler that had a place, was let go, and was not bound. The scheduler may
+// refuse it by itself, for a volume or a claim that muster knows nothing of, and its place stands idle while it is tried.
+// It is planned again at once, and then after rests that double until it holds a place for a tenth of the time.
+type rest struct {
+	until time.Time
+	next  time.Duration // the length of the one after it
+}
+
+// begin begins a rest.
+func (r *rest) begin(now time.Time) {
+	r.until, r.next = now.Add(r.next), min(max(2*r.next, followUp), restShare*followUp)
+}
+
+// candidates returns the candidates of a part that do not rest.
+func (t *turn) candidates(p part) []*member {
+	return slices.DeleteFunc(p.group.candidates(), func(p *member) bool { return t.now.Before(p.rest.until) })
 }
 
 // mayGo selects the gated members of a group whose gates have no reason any more: members that were let go and
@@ -191,7 +228,7 @@ func (p *member) hasItsRoom() bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.candidates()) > 0 })
+	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(t.candidates(p)) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.

@@ -71,7 +71,12 @@ func (c *code) group(g *group) {
 		if p.stage == placed && c.ahead {
 			c.time(p.toldAt)
 		}
+		if p.stage == pending && p.behind {
+			c.time(p.since) // which is its turn
+		}
 		c.time(p.until)
+		c.time(p.rest.until)
+		c.put(int(p.rest.next / time.Millisecond))
 		c.flag(p.startOf != "", p.startOf == g.of)
 	}
 	c.time(g.short)

@@ -70,6 +70,7 @@ type member struct {
 	inherited bool
 	claim     string    // a cordoned node to which it is nominated while it has no place, "" for none: see claiming
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
+	rest      rest      // after its last place, for such a gang
 
 	gateState
 }
@@ -223,10 +224,13 @@ func byTurn(a, b *member) int {
 }
 
 // candidates returns the pending members that are ready. Members that had no bind call when others had one come
-// last: it may refuse them by itself, and the others may be enough.
+// last: the scheduler may refuse them by itself, and the others may be enough. The first of them is the member that
+// has been without a place for longest, so that two refused members do not keep a third from its turn.
 func (g *group) candidates() []*member {
 	members := g.those(func(p *member) bool { return p.stage == pending && p.ready() && !p.behind })
-	return append(members, g.those(func(p *member) bool { return p.stage == pending && p.ready() && p.behind })...)
+	behind := g.those(func(p *member) bool { return p.stage == pending && p.ready() && p.behind })
+	slices.SortStableFunc(behind, func(a, b *member) int { return a.since.Compare(b.since) })
+	return append(members, behind...)
 }
 
 func podsOf(members []*member) []*cluster.Pod {

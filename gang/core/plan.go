@@ -87,13 +87,13 @@ func (t try) findPlaces() {
 
 // search returns what the pending members of a plan ask for. If others are to be evicted, the member that the
 // scheduler asks about comes first: an eviction for it happens at once.
-func (a *Attempt) search() Search {
-	s := Search{Store: a.first().store}
-	for _, p := range a.parts {
+func (t try) search() Search {
+	s := Search{Store: t.first().store}
+	for _, p := range t.parts {
 		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
-		candidates := p.candidates()
-		if a.evicting {
-			candidates = toFront(candidates, a.asking)
+		candidates := t.candidates(p)
+		if t.evicting {
+			candidates = toFront(candidates, t.asking)
 		}
 		w.Pods = podsOf(candidates)
 		if len(w.Resources) > 0 {
@@ -134,7 +134,7 @@ func (t try) place(places []Planned, nodes int, contested bool) {
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
 		p.noRoom, p.inTheWay = time.Time{}, ""
-		if leads && len(p.candidates()) > 0 { // until the cluster changes
+		if leads && len(t.candidates(p)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
 	}
@@ -255,19 +255,22 @@ func (t try) planBy(g *group) {
 
 // hindered returns the reason why a bundle is not planned now, whatever the nodes.
 func (t try) hindered() (reason string) {
-	if reason := incomplete(t.parts); reason != "" {
+	if reason := t.incomplete(); reason != "" {
 		return reason
 	}
 	return t.holdsEnough()
 }
 
 // incomplete returns the reason why members of a bundle cannot be planned together.
-func incomplete(parts []part) (reason string) {
-	g := parts[0].group
-	for _, p := range parts {
-		switch ready := len(p.candidates()); {
+func (t try) incomplete() (reason string) {
+	g := t.first()
+	for _, p := range t.parts {
+		switch ready := len(t.candidates(p)); {
 		case len(p.members) > 0 && (p.store == nil || p.store != g.store):
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
+			return ReasonNoPlace
+		case ready < p.missing() && len(p.candidates()) >= p.missing():
+			g.waits(status.Unschedulable, p.left().isLeft()+"; it is planned again after a rest")
 			return ReasonNoPlace
 		case ready < p.missing():
 			why := p.awaits(p.missing() - ready)

@@ -94,7 +94,7 @@ func (t try) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.hasEvictedInVain) ||
+	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.isRefused) ||
 		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return

@@ -134,10 +134,19 @@ func (g *group) summary() Summary {
 			s.Deadline = g.deadline(spec)
 		}
 	}
-	if g.letGo() < s.MinMember || not != nil {
-		s.Why = g.why
+	if s.Bound+s.Succeeded+c[binding] < s.MinMember || not != nil {
+		s.Why = g.whyItWaits().why
 	}
 	return s
+}
+
+// whyItWaits returns why the group waits. One that was let go may wait for members that kube-scheduler refuses: for a volume
+// or the like, which muster knows nothing of.
+func (g *group) whyItWaits() waiting {
+	if p := g.left(); p != nil && g.reason == "" {
+		return waiting{status.Unschedulable, p.isLeft()}
+	}
+	return g.waiting
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false
@@ -147,8 +156,9 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	if g == nil {
 		return status.Observation{}, false
 	}
+	waits := g.whyItWaits()
 	return status.Observation{
-		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: g.reason, Message: g.why,
+		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: waits.reason, Message: waits.why,
 		Note: s.note(g),
 	}, true
 }
