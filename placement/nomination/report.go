@@ -92,13 +92,13 @@ func (n *Nominator) Report() Report {
 	return r
 }
 
-// About says how far a pod is. It says false for one that is not pending or not of a
-// profile whose pods are nominated.
+// About says how far a pod is. It says false for one that is not pending, not of a profile whose pods are nominated, or
+// left to the scheduler as long as nominations save too little.
 func (n *Nominator) About(uid types.UID) (Pending, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.course.nominees[uid]
-	if p == nil {
+	if p == nil || p.stage == waiting && !p.mustBePlaced() && n.course.stepsAside() {
 		return Pending{}, false
 	}
 	return n.about(p), true

@@ -143,6 +143,24 @@ func (p *process) nominatedNames(name string, pods int) []string {
 }
 
 // An unknown scheduler is left some pods, while it is at work.
+// Where the scheduler gets to a pod by itself, that the pod waits here says nothing.
+func TestOfAPodThatIsLeftToTheSchedulerNothingIsSaid(t *testing.T) {
+	run(t, savingLimits(), func(p *process) {
+		p.bigNodes()
+		p.come("few", 1)
+		<-time.After(time.Second)
+		if about, known := p.About("few-000"); known {
+			t.Errorf("it is said: %+v", about)
+		}
+		p.slowScheduler()
+		p.come("many", 100)
+		<-time.After(time.Second)
+		if _, known := p.About("few-000"); !known {
+			t.Error("of a pod that is nominated nothing is said")
+		}
+	})
+}
+
 func TestASchedulerThatIsAtWorkIsLeftSomePodsFirst(t *testing.T) {
 	run(t, savingLimits(), func(p *process) {
 		p.bigNodes()
