@@ -39,12 +39,6 @@ type assumption struct {
 
 func (a *assumption) binding(now time.Time) bool { return a != nil && now.Before(a.mayBind) }
 
-// Assume makes a pod count on a node from now on, provided that the node is
-// still in the state given, else it returns ErrNodeChanged. So of two decisions
-// made on one state only one succeeds. An earlier assumption about the pod ends.
-// It returns ErrPodPlaced when the pod is known to be bound, or being bound elsewhere.
-func (c *Cluster) Assume(pod *Pod, on *Node) error { return c.AssumeAll([]*Pod{pod}, on) }
-
 // Basis describes the state that a pod was judged on.
 type Basis struct {
 	// Node is the state of the node that the pod fits.
@@ -55,7 +49,7 @@ type Basis struct {
 	Aspects Aspect
 }
 
-// AssumeAsJudged is Assume for a pod whose verdict may depend on other nodes as well: it returns ErrNodeChanged
+// AssumeAsJudged is AssumeAll for a pod whose verdict may depend on other nodes as well: it returns ErrNodeChanged
 // also when an aspect that was read of any node or object has changed since, or the watch has shown another state
 // of the pod. So no two pods whose verdicts exclude each other both count, whatever their nodes.
 func (c *Cluster) AssumeAsJudged(pod *Pod, on Basis) error {
@@ -78,12 +72,23 @@ func (l *ledger) assumeAsJudged(pod *Pod, on Basis) error {
 	return l.assumeAll([]*Pod{pod}, on.Node)
 }
 
-// AssumeAll is Assume for pods that were given their place on one node together:
-// either all of them count there afterwards, or nothing has changed.
+// AssumeAll makes pods count on a node from now on, provided that the node is still in the state given: else it returns
+// ErrNodeChanged, so that of two decisions made on one state only one succeeds. It returns ErrPodPlaced when a pod is
+// known to be bound, or being bound elsewhere. Either all pods count there afterwards, or nothing has changed. An earlier
+// assumption about a pod ends.
 func (c *Cluster) AssumeAll(pods []*Pod, on *Node) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.assumeAll(pods, on)
+}
+
+// AssumeAgain makes a pod count on the node of a name, in whatever state that is: a former process had it count there. It
+// reports false when there is no such node, or the pod is known to be bound, or being bound elsewhere.
+func (c *Cluster) AssumeAgain(pod *Pod, node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	index, known := c.ledger.index[node]
+	return known && c.ledger.assumeAll([]*Pod{pod}, c.ledger.nodes.at(index)) == nil
 }
 
 func (l *ledger) assumeAll(pods []*Pod, on *Node) error {

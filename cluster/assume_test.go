@@ -26,7 +26,7 @@ func assumedOn(t *testing.T) (*Cluster, *Pod) {
 
 func assume(t *testing.T, c *Cluster, pod *Pod, node string) {
 	t.Helper()
-	if err := c.Assume(pod, c.Snapshot().NodeByName(node)); err != nil {
+	if err := c.AssumeAll([]*Pod{pod}, c.Snapshot().NodeByName(node)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -224,7 +224,7 @@ func TestADecisionOnAnOldStateOfANodeIsRefused(t *testing.T) {
 			decidedOn := c.Snapshot().NodeByName("a")
 			change(t, c)
 			before := c.Snapshot()
-			if err := c.Assume(c.PendingPod("pod-p"), decidedOn); !errors.Is(err, ErrNodeChanged) {
+			if err := c.AssumeAll([]*Pod{c.PendingPod("pod-p")}, decidedOn); !errors.Is(err, ErrNodeChanged) {
 				t.Errorf("the error is %v, want %v", err, ErrNodeChanged)
 			}
 			if c.Snapshot() != before || c.Assumed("pod-p") != "" {
@@ -236,7 +236,7 @@ func TestADecisionOnAnOldStateOfANodeIsRefused(t *testing.T) {
 		c := newCluster(t)
 		set(t, c, nodeObject("a"), podObject("p"))
 		pod := c.PendingPod("pod-p")
-		if err := c.Assume(pod, c.Snapshot().NodeByName("a").WithPod(pod)); !errors.Is(err, ErrNodeChanged) {
+		if err := c.AssumeAll([]*Pod{pod}, c.Snapshot().NodeByName("a").WithPod(pod)); !errors.Is(err, ErrNodeChanged) {
 			t.Errorf("the error is %v, want %v", err, ErrNodeChanged)
 		}
 	})
@@ -298,7 +298,7 @@ func TestARefusedDecisionLeavesTheEarlierOne(t *testing.T) {
 	c, pod := assumedOn(t)
 	old := c.Snapshot().NodeByName("b")
 	set(t, c, podObject("other", onNode("b")))
-	if err := c.Assume(pod, old); !errors.Is(err, ErrNodeChanged) {
+	if err := c.AssumeAll([]*Pod{pod}, old); !errors.Is(err, ErrNodeChanged) {
 		t.Errorf("the error is %v, want %v", err, ErrNodeChanged)
 	}
 	if c.Assumed(pod.UID) != "a" {
@@ -312,7 +312,7 @@ func TestABoundPodIsNotAssumed(t *testing.T) {
 	set(t, c, nodeObject("a"), podObject("p"))
 	pod := c.PendingPod("pod-p")
 	set(t, c, podObject("p", onNode("a")))
-	if err := c.Assume(pod, c.Snapshot().NodeByName("a")); !errors.Is(err, ErrPodPlaced) {
+	if err := c.AssumeAll([]*Pod{pod}, c.Snapshot().NodeByName("a")); !errors.Is(err, ErrPodPlaced) {
 		t.Errorf("the error is %v, want %v", err, ErrPodPlaced)
 	}
 }
@@ -325,7 +325,7 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 	errs := make([]error, 8)
 	for i := range errs {
 		pod := NewPod(podObject(string(rune('p' + i))))
-		deciders.Go(func() { errs[i] = c.Assume(pod, node) })
+		deciders.Go(func() { errs[i] = c.AssumeAll([]*Pod{pod}, node) })
 	}
 	deciders.Wait()
 	succeeded := 0
@@ -348,7 +348,7 @@ func TestOfManyDecisionsOnOneStateOneSucceeds(t *testing.T) {
 func TestAPodMayBeBoundForAWhileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, pod := assumedOn(t)
-		assume := func(node string) error { return c.Assume(pod, c.Snapshot().NodeByName(node)) }
+		assume := func(node string) error { return c.AssumeAll([]*Pod{pod}, c.Snapshot().NodeByName(node)) }
 		c.Bind(pod.UID, "b", c.ledger.term) // it is not assumed there
 		c.Bind(pod.UID, "a", c.ledger.term)
 		for range 3 { // to assume it there once more does not make it longer

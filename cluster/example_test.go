@@ -39,8 +39,8 @@ func Example() {
 	pod := func(name string) *cluster.Pod {
 		return cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)}})
 	}
-	fmt.Println("assumed:", c.Assume(pod("first"), a))
-	fmt.Println("assumed:", c.Assume(pod("second"), a))
+	fmt.Println("assumed:", c.AssumeAll([]*cluster.Pod{pod("first")}, a))
+	fmt.Println("assumed:", c.AssumeAll([]*cluster.Pod{pod("second")}, a))
 
 	after := c.Snapshot()
 	changes, _ := after.Since(before.Generation)

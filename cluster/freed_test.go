@@ -116,7 +116,7 @@ func TestNoRoomThatMusterAloneKeptIsFreedWithoutAWord(t *testing.T) {
 			case step == "create" && bound[name] == "":
 				set(t, c, podObject(name))
 			case step == "assume" && pod != nil:
-				_ = c.Assume(pod, before.NodeByName(node))
+				_ = c.AssumeAll([]*Pod{pod}, before.NodeByName(node))
 			case step == "release":
 				c.Release(podObject(name).UID)
 			case step == "expect" && pod != nil:

@@ -248,7 +248,7 @@ func (m *model) assume(r *rapid.T) {
 		m.assumed[uid] = modelAssumption{node.Name, pod.Pod, m.assumed[uid].binding}
 		delete(m.expected, uid)
 	}
-	if err := m.Assume(pod, node); !errors.Is(err, want) {
+	if err := m.AssumeAll([]*Pod{pod}, node); !errors.Is(err, want) {
 		r.Fatalf("to assume %s on %s: %v, want %v", uid, node.Name, err, want)
 	}
 }

@@ -122,6 +122,17 @@ func (n *Node) WithoutPod(uid types.UID) *Node {
 	return next
 }
 
+// Without is WithoutPod for all pods that are selected.
+func (n *Node) Without(selected func(*Pod) bool) *Node {
+	next := n
+	for _, pod := range n.Pods {
+		if selected(pod) {
+			next = next.WithoutPod(pod.UID)
+		}
+	}
+	return next
+}
+
 // without returns n without the pod of that UID, or n itself if it has no such pod. The devices stay as the API
 // shows them.
 func (n *Node) without(uid types.UID) *Node {

@@ -72,7 +72,7 @@ func TestRoomIsPromisedToPodsThatWaitAndAreNominated(t *testing.T) {
 func TestWhatCountsOnANodeIsNotPromisedRoomAsWell(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"), podObject("p"))
-	if err := c.Assume(c.PendingPod("pod-p"), c.Snapshot().NodeByName("a")); err != nil {
+	if err := c.AssumeAll([]*Pod{c.PendingPod("pod-p")}, c.Snapshot().NodeByName("a")); err != nil {
 		t.Fatal(err)
 	}
 	before := c.Snapshot().Generation

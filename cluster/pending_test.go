@@ -162,7 +162,7 @@ func TestPodsOfOneNodeAreAssumedTogetherOrNotAtAll(t *testing.T) {
 func TestAFollowerIsToldOfAllPods(t *testing.T) {
 	c := newCluster(t)
 	set(t, c, nodeObject("a"), podObject("waits"), podObject("is-bound", onNode("a")), podObject("is-assumed"), podObject("is-gated", gated))
-	if err := c.Assume(c.PendingPod("pod-is-assumed"), c.Snapshot().NodeByName("a")); err != nil {
+	if err := c.AssumeAll([]*Pod{c.PendingPod("pod-is-assumed")}, c.Snapshot().NodeByName("a")); err != nil {
 		t.Fatal(err)
 	}
 	var words []string

@@ -296,7 +296,7 @@ func (p *process) count(pod *corev1.Pod, node string) {
 func (p *process) assume(pod *cluster.Pod, node string) {
 	p.Helper()
 	for {
-		err := p.cluster.Assume(pod, p.cluster.Snapshot().NodeByName(node))
+		err := p.cluster.AssumeAll([]*cluster.Pod{pod}, p.cluster.Snapshot().NodeByName(node))
 		if errors.Is(err, cluster.ErrNodeChanged) {
 			continue
 		}

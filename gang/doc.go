@@ -17,7 +17,7 @@
 //
 // What holds at any time:
 //
-//   - A member that is placed or held counts on its node (see [cluster.Cluster.Assume]): other pods and other
+//   - A member that is placed or held counts on its node (see [cluster.Cluster.AssumeAll]): other pods and other
 //     groups see the room as taken.
 //   - Members are let go only together, and only if they and the bound members are enough to start together.
 //   - That is recorded before (see [record.Record]), if there is a PodGroup, by a leader that no later one has

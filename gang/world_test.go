@@ -268,7 +268,7 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 		w.takeBack(pod)
 		return
 	}
-	w.must(w.cluster.Assume(known, w.cluster.Snapshot().NodeByName(to)))
+	w.must(w.cluster.AssumeAll([]*cluster.Pod{known}, w.cluster.Snapshot().NodeByName(to)))
 	if decision.Member {
 		w.Placed(pod.UID, to)
 	}

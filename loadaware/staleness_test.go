@@ -48,7 +48,7 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			"a pod is assumed": func(t *rapid.T) {
 				snap := c.Snapshot()
 				if node := snap.NodeByName(nodes.Draw(t, "node")); node != nil {
-					_ = c.Assume(cluster.NewPod(drawPod(t, pods.Draw(t, "pod"))), node) // it may be placed
+					_ = c.AssumeAll([]*cluster.Pod{cluster.NewPod(drawPod(t, pods.Draw(t, "pod")))}, node) // it may be placed
 				}
 			},
 			"a pod is expected": func(t *rapid.T) {

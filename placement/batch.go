@@ -65,10 +65,7 @@ func newBatch(pod *cluster.Pod, trial *predicates.Trial, avoid map[int32]bool, s
 
 // follow takes in the moves of a plan since it was last here.
 func (b *batch) follow(p *Plan) {
-	for _, m := range p.Since(b.seen) {
-		b.trial.Suppose(p.Node(m.Node), m.Pod, p.kinds.of(m.Pod), b.file)
-	}
-	b.seen = p.Moves()
+	b.seen = p.Tell(b.trial, b.seen, p.kinds.of, b.file)
 }
 
 // file puts a node into the group where it belongs now, which may be another one than it

@@ -2,11 +2,9 @@ package placement
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
 )
@@ -132,29 +130,19 @@ func (v *evictee) violates(evicted map[*Limit]int) (violates bool) {
 	return violates
 }
 
-// cost is the cost of further evictions, beside the ones already decided. The fields stand in the order in
-// which they count.
+// cost is the cost of further evictions, beside the ones already decided.
 type cost struct {
-	lost       int   // pods that are of no use any more without others
-	violations int   // of disruption budgets
-	highest    int64 // priority of a victim
-	sum        int64 // of priorities, each from the lowest one there can be
-	victims    int
-	since      int64 // when the most important victim was started, in seconds
+	lost int // pods that are of no use any more without others: they count before all else
+	Cost
 }
 
 func costOf(victims []*evictee) cost {
-	c, evicted := cost{highest: math.MinInt64, since: math.MaxInt64}, map[*Limit]int{}
+	c, evicted := cost{}, map[*Limit]int{}
 	for _, v := range victims {
 		if v.Leaving {
 			continue
 		}
-		priority := int64(corev1helpers.PodPriority(v.pod.Pod))
-		if since := startOf(v.pod).Unix(); priority > c.highest || priority == c.highest && since < c.since {
-			c.highest, c.since = priority, since
-		}
-		c.sum += priority - math.MinInt32
-		c.victims++
+		c.Add(v.pod)
 		violated := false
 		for _, limit := range v.Limits {
 			evicted[limit]++
@@ -167,19 +155,12 @@ func costOf(victims []*evictee) cost {
 			}
 		}
 		if violated {
-			c.violations++
+			c.Violations++
 		}
 	}
 	return c
 }
 
 func (c *cost) compare(other *cost) int {
-	return cmp.Or(
-		cmp.Compare(c.lost, other.lost),
-		cmp.Compare(c.violations, other.violations),
-		cmp.Compare(c.highest, other.highest),
-		cmp.Compare(c.sum, other.sum),
-		cmp.Compare(c.victims, other.victims),
-		cmp.Compare(other.since, c.since),
-	)
+	return cmp.Or(cmp.Compare(c.lost, other.lost), c.Compare(&other.Cost))
 }

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -25,4 +26,40 @@ func startOf(pod *cluster.Pod) metav1.Time {
 		return metav1.Unix(1<<40, 0)
 	}
 	return *pod.Status.StartTime
+}
+
+// Cost is the cost of evicting pods from a node. kube-scheduler takes a node of the least (pickOneNodeForPreemption in
+// pkg/scheduler/framework/preemption). The zero Cost is that of nobody.
+type Cost struct {
+	Violations int64 // of disruption budgets
+
+	highest  int64 // priority of a victim
+	sum      int64 // of priorities, each from the lowest one there can be, so that more pods cost more
+	victims  int
+	earliest metav1.Time // start of a victim of the highest priority
+}
+
+// Add adds a victim.
+func (c *Cost) Add(pod *cluster.Pod) { c.add(int64(corev1helpers.PodPriority(pod.Pod)), startOf(pod)) }
+
+// AddUnknown adds a victim that nobody knows: it is dear.
+func (c *Cost) AddUnknown() { c.add(math.MaxInt32, metav1.Time{}) }
+
+func (c *Cost) add(priority int64, started metav1.Time) {
+	if c.victims == 0 || priority > c.highest || priority == c.highest && started.Before(&c.earliest) {
+		c.highest, c.earliest = priority, started
+	}
+	c.sum += priority - math.MinInt32
+	c.victims++
+}
+
+// Compare is below zero if c is the lesser cost.
+func (c *Cost) Compare(other *Cost) int {
+	return cmp.Or(
+		cmp.Compare(c.Violations, other.Violations),
+		cmp.Compare(c.highest, other.highest),
+		cmp.Compare(c.sum, other.sum),
+		cmp.Compare(c.victims, other.victims),
+		other.earliest.Compare(c.earliest.Time),
+	)
 }

@@ -67,7 +67,7 @@ func (s scene) raise(t *testing.T) (*cluster.Snapshot, *cluster.Node, *cluster.P
 		if err := c.Set(coming); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Assume(c.PendingPod(coming.UID), c.Snapshot().NodeByName(s.node.Name)); err != nil {
+		if err := c.AssumeAll([]*cluster.Pod{c.PendingPod(coming.UID)}, c.Snapshot().NodeByName(s.node.Name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -335,7 +335,7 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 	if got := fits(); !slices.Equal(got, []string{"node", "other"}) {
 		t.Errorf("the first one fits %v", got)
 	}
-	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+	if err := c.AssumeAll([]*cluster.Pod{c.PendingPod("first")}, c.Snapshot().NodeByName("node")); err != nil {
 		t.Fatal(err)
 	}
 	if got := fits(); !slices.Equal(got, []string{"node"}) {
@@ -347,7 +347,7 @@ func TestPodsThatShareAClaimGoToOneNode(t *testing.T) {
 	}
 
 	bound := c.PendingPod("first").DeepCopy()
-	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+	if err := c.AssumeAll([]*cluster.Pod{c.PendingPod("first")}, c.Snapshot().NodeByName("node")); err != nil {
 		t.Fatal(err)
 	}
 	if got := fits(); !slices.Equal(got, []string{"node"}) {
@@ -403,7 +403,7 @@ func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
 	if !fits("first") {
 		t.Error("the first one does not fit")
 	}
-	if err := c.Assume(c.PendingPod("first"), c.Snapshot().NodeByName("node")); err != nil {
+	if err := c.AssumeAll([]*cluster.Pod{c.PendingPod("first")}, c.Snapshot().NodeByName("node")); err != nil {
 		t.Fatal(err)
 	}
 	if fits("second") {

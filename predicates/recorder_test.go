@@ -175,7 +175,7 @@ func update(node string, change func(*corev1.Node)) []event {
 // assume makes a pod count on the node that it names before it is bound.
 func assume(pod *corev1.Pod) []event {
 	return []event{func(b *invalidationBench) error {
-		return b.cluster.Assume(cluster.NewPod(pod), b.cluster.Snapshot().NodeByName(pod.Spec.NodeName))
+		return b.cluster.AssumeAll([]*cluster.Pod{cluster.NewPod(pod)}, b.cluster.Snapshot().NodeByName(pod.Spec.NodeName))
 	}}
 }
 

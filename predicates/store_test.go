@@ -151,7 +151,7 @@ func TestARememberedVerdictIsNeverStale(t *testing.T) {
 			"assume a pod": func(t *rapid.T) {
 				snap := b.cluster.Snapshot()
 				if node := snap.NodeByName(name(t)); node != nil {
-					_ = b.cluster.Assume(cluster.NewPod(storePod(index.Draw(t, "controller"), 9)), node) // it may be placed
+					_ = b.cluster.AssumeAll([]*cluster.Pod{cluster.NewPod(storePod(index.Draw(t, "controller"), 9))}, node) // it may be placed
 				}
 			},
 			"release a pod": func(t *rapid.T) {

@@ -59,7 +59,7 @@ func TestAPodIsJudgedAsIfItDidNotCountWhereItDoes(t *testing.T) {
 		pod := cluster.NewPod(object)
 		on := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "place")
 		before := said(b.store.View(pod))
-		if err := b.cluster.Assume(pod, b.cluster.Snapshot().NodeByName(on)); err != nil {
+		if err := b.cluster.AssumeAll([]*cluster.Pod{pod}, b.cluster.Snapshot().NodeByName(on)); err != nil {
 			t.Fatal(err)
 		}
 		defer b.cluster.Release(pod.UID)

@@ -215,7 +215,7 @@ func (h *History) assume() error {
 			return nil
 		}
 		h.note("pod %s: assumed on %s", pod.UID, node.Name)
-		return h.cluster.Assume(h.cluster.PendingPod(pod.UID), node)
+		return h.cluster.AssumeAll([]*cluster.Pod{h.cluster.PendingPod(pod.UID)}, node)
 	case h.source.chance(40):
 		return h.bind(pod, assumed)
 	case h.source.chance(25):

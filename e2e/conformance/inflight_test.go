@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
 )
 
 // TestWhatIsOfferedToAPodThatCountsIsJudgedThen has the judge hold the second call of a binding whose first answer was
@@ -44,7 +45,7 @@ func TestWhatIsOfferedToAPodThatCountsIsJudgedThen(t *testing.T) {
 				t.Errorf("kube-scheduler picks one of %v, and yet it is muster that has judged", offer.nodes)
 			}
 			node := offer.nodes[0]
-			if err := i.cluster.Assume(i.cluster.PendingPod(pod.UID), i.cluster.Snapshot().NodeByName(node)); err != nil {
+			if err := i.cluster.AssumeAll([]*cluster.Pod{i.cluster.PendingPod(pod.UID)}, i.cluster.Snapshot().NodeByName(node)); err != nil {
 				t.Fatal(err)
 			}
 			i.cluster.Bind(pod.UID, node, time.Minute) // and there is no answer

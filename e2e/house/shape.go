@@ -20,8 +20,8 @@ the fields of one object, and arguments of plugins do not count.
 circles counts the pairs of top-level directories that import packages of each other.
 what_if_models counts the packages above predicates in which something calls Suppose, which judges a node in
 another state than it has: a model of "what if" of their own.
-places_that_assume counts the functions outside package cluster that call Assume or AssumeAsJudged, each with an
-answer of its own to a node that has changed meanwhile.
+places_that_assume counts the functions outside package cluster that call AssumeAsJudged: each judges one pod, and has
+an answer of its own to a node that has changed meanwhile. Plans, which are made again, call AssumeAll.
 `
 
 // shape holds the measurements of product code as a whole.
@@ -50,7 +50,7 @@ func shapeOf(files []*file) shape {
 			supposing[f.dir()] = true
 		}
 		if !within(f.dir(), "cluster") {
-			s.assuming = append(s.assuming, callers(f, "Assume", "AssumeAsJudged")...)
+			s.assuming = append(s.assuming, callers(f, "AssumeAsJudged")...)
 		}
 	}
 	s.packages = len(packages)

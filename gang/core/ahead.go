@@ -21,7 +21,7 @@ import (
 // proven once more: nothing that was bound meanwhile may be in them. Then the start is recorded, they are
 // proven again, and all gates are lifted together. A member that loses its place before that has lost nothing
 // else: the gate is still on. Afterwards a member is due until it is bound. A member that the scheduler refuses
-// is planned again, and rests in between: see [rest].
+// is planned again, and rests in between: see [lag].
 
 // leading has gangs start without calls, during the application of an event.
 type leading struct{ *turn }
@@ -169,14 +169,14 @@ func (t leading) isLeft(p *member, why error) {
 	if p.gated() {
 		t.groupOf[p.pod.UID].waits(status.Waiting, fmt.Sprintf("%s was not let go to %s in time; it is planned again", p.pod.Name, p.place))
 	} else {
-		p.rest.begin(t.now)
+		p.rest(t.now)
 	}
 	t.giveUp(p, why)
 }
 
 // left returns a member that was let go and is not bound, nil when there is none.
 func (g *group) left() *member {
-	left := g.those(func(p *member) bool { return p.rest.next > 0 && p.stage < binding })
+	left := g.those(func(p *member) bool { return p.nextRest > 0 && p.stage < binding })
 	if len(left) == 0 {
 		return nil
 	}
@@ -188,22 +188,26 @@ func (p *member) isLeft() string {
 	return p.pod.Name + " was let go and is not bound: its condition PodScheduled says why"
 }
 
-// rest is how long a member is left to the scheduler that had a place, was let go, and was not bound. The scheduler may
-// refuse it by itself, for a volume or a claim that muster knows nothing of, and its place stands idle while it is tried.
-// It is planned again at once, and then after rests that double until it holds a place for a tenth of the time.
-type rest struct {
-	until time.Time
-	next  time.Duration // the length of the one after it
+// lag says how a member lags behind the others of its gang.
+type lag struct {
+	// behind says that others came in a plan which came to nothing, and it did not, or that it was let go and not bound.
+	// It may come yet.
+	behind bool
+	// A member that had a place, was let go, and was not bound is left to the scheduler for a while. The scheduler may
+	// refuse it by itself, for a volume or a claim that muster knows nothing of, and its place stands idle while it is
+	// tried. It is planned again at once, and then after rests that double until it holds a place for a tenth of the time.
+	restsUntil time.Time
+	nextRest   time.Duration
 }
 
-// begin begins a rest.
-func (r *rest) begin(now time.Time) {
-	r.until, r.next = now.Add(r.next), min(max(2*r.next, followUp), restShare*followUp)
+// rest begins a rest.
+func (l *lag) rest(now time.Time) {
+	l.restsUntil, l.nextRest = now.Add(l.nextRest), min(max(2*l.nextRest, followUp), restShare*followUp)
 }
 
-// candidates returns the candidates of a part that do not rest.
-func (t *turn) candidates(p part) []*member {
-	return slices.DeleteFunc(p.group.candidates(), func(p *member) bool { return t.now.Before(p.rest.until) })
+// plannable returns the candidates that do not rest.
+func (g *group) plannable(now time.Time) []*member {
+	return slices.DeleteFunc(g.candidates(), func(p *member) bool { return now.Before(p.restsUntil) })
 }
 
 // mayGo selects the gated members of a group whose gates have no reason any more: members that were let go and
@@ -228,7 +232,7 @@ func (p *member) hasItsRoom() bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(t.candidates(p)) > 0 })
+	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.

@@ -75,8 +75,8 @@ func (c *code) group(g *group) {
 			c.time(p.since) // which is its turn
 		}
 		c.time(p.until)
-		c.time(p.rest.until)
-		c.put(int(p.rest.next / time.Millisecond))
+		c.time(p.restsUntil)
+		c.put(int(p.nextRest / time.Millisecond))
 		c.flag(p.startOf != "", p.startOf == g.of)
 	}
 	c.time(g.short)

@@ -57,8 +57,6 @@ type member struct {
 	refused bool
 	// astray says that its place was not among the nodes that the scheduler then asked about.
 	astray bool
-	// behind says that others came in a plan which came to nothing, and it did not. It may come yet.
-	behind bool
 	// withdrawn is the version of the pod whose nomination is being taken back, "" for none.
 	withdrawn string
 	// forgotten is the version of the pod of whose nomination the scheduler does not know, "" for none.
@@ -70,9 +68,9 @@ type member struct {
 	inherited bool
 	claim     string    // a cordoned node to which it is nominated while it has no place, "" for none: see claiming
 	toldAt    time.Time // when the scheduler was last told of its place, for a gang that starts without calls
-	rest      rest      // after its last place, for such a gang
 
 	gateState
+	lag
 }
 
 // gateState is the progress of lifting the gate of a member.

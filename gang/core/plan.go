@@ -91,7 +91,7 @@ func (t try) search() Search {
 	s := Search{Store: t.first().store}
 	for _, p := range t.parts {
 		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
-		candidates := t.candidates(p)
+		candidates := p.plannable(t.now)
 		if t.evicting {
 			candidates = toFront(candidates, t.asking)
 		}
@@ -134,7 +134,7 @@ func (t try) place(places []Planned, nodes int, contested bool) {
 	for _, p := range t.parts { // why it waited before is over
 		p.waits("", "")
 		p.noRoom, p.inTheWay = time.Time{}, ""
-		if leads && len(t.candidates(p)) > 0 { // until the cluster changes
+		if leads && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
 	}
@@ -265,7 +265,7 @@ func (t try) hindered() (reason string) {
 func (t try) incomplete() (reason string) {
 	g := t.first()
 	for _, p := range t.parts {
-		switch ready := len(t.candidates(p)); {
+		switch ready := len(p.plannable(t.now)); {
 		case len(p.members) > 0 && (p.store == nil || p.store != g.store):
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace

@@ -200,7 +200,7 @@ func TestDevicesAreTakenBackFromWhoWaits(t *testing.T) {
 				})
 				d, stop := running(t, api, known.DeepCopy(), pod)
 				if test.assume {
-					if err := d.cluster.Assume(d.cluster.PendingPod(pod.UID), d.cluster.Snapshot().NodeByName("a")); err != nil {
+					if err := d.cluster.AssumeAll([]*cluster.Pod{d.cluster.PendingPod(pod.UID)}, d.cluster.Snapshot().NodeByName("a")); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -20,7 +20,7 @@
 // What holds at any time:
 //
 //   - A pod that is held, writing or standing counts on its node (see
-//     [cluster.Cluster.Assume]): the filter calls of other pods and later plans see it.
+//     [cluster.Cluster.AssumeAll]): the filter calls of other pods and later plans see it.
 //     When the scheduler takes it up, that assumption becomes the filter call's.
 //   - A nomination is written against the version of the pod that was planned, so that a
 //     pod that changed, was bound or was nominated by somebody else in the meantime

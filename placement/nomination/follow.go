@@ -85,7 +85,7 @@ func (c *course) adopt(p *nominee) {
 	stage := standing
 	if c.cluster.Assumed(p.pod.UID) != "" {
 		stage = taken
-	} else if node := c.cluster.Snapshot().NodeByName(p.mine); node == nil || c.cluster.Assume(p.pod, node) != nil {
+	} else if !c.cluster.AssumeAgain(p.pod, p.mine) {
 		c.place(p)
 		return
 	}

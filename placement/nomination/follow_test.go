@@ -242,7 +242,7 @@ func (w *world) takeUp() {
 		if node != "" && node != candidate.Name || len(candidate.Pods) == room || w.load()[candidate.Name] == room {
 			continue
 		}
-		if err := w.cluster.Assume(parsed, candidate); err != nil {
+		if err := w.cluster.AssumeAll([]*cluster.Pod{parsed}, candidate); err != nil {
 			w.Fatal(err)
 		}
 		w.taken[pod.UID] = candidate.Name

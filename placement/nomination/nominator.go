@@ -176,7 +176,7 @@ func (n *Nominator) renew() {
 }
 
 // Take says that the scheduler has taken up a pod: from now on the caller decides about
-// it, and whether it counts on a node (see [cluster.Cluster.Assume]). It returns the
+// it, and whether it counts on a node (see [cluster.Cluster.AssumeAll]). It returns the
 // node that was planned for the pod, where it still counts, "" when there is none.
 func (n *Nominator) Take(uid types.UID) (node string) {
 	n.mu.Lock()

@@ -180,7 +180,7 @@ func (p *process) remove(objects ...runtime.Object) {
 // keep has muster keep the room for a pod that waits.
 func (p *process) keep(pod *corev1.Pod, node string) {
 	p.Helper()
-	if err := p.cluster.Assume(p.cluster.PendingPod(pod.UID), p.cluster.Snapshot().NodeByName(node)); err != nil {
+	if err := p.cluster.AssumeAll([]*cluster.Pod{p.cluster.PendingPod(pod.UID)}, p.cluster.Snapshot().NodeByName(node)); err != nil {
 		p.Fatal(err)
 	}
 }

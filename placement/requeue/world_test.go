@@ -81,7 +81,7 @@ func (s *scheduler) create() {
 // plan has muster keep room for a pod, as the plan of a gang does.
 func (s *scheduler) plan() {
 	if pod := s.some(s.pods); pod != nil && s.cluster.Assumed(pod.UID) == "" && !s.aside.Has(pod.UID) {
-		if node := s.place(pod); node != nil && s.cluster.Assume(s.cluster.PendingPod(pod.UID), node) == nil {
+		if node := s.place(pod); node != nil && s.cluster.AssumeAll([]*cluster.Pod{s.cluster.PendingPod(pod.UID)}, node) == nil {
 			s.planned.Insert(pod.UID)
 		}
 	}
@@ -125,7 +125,7 @@ func (s *scheduler) attempt(pod *corev1.Pod, outcome string) {
 		s.set(next)
 		return
 	}
-	if err := s.cluster.Assume(s.cluster.PendingPod(pod.UID), node); err != nil {
+	if err := s.cluster.AssumeAll([]*cluster.Pod{s.cluster.PendingPod(pod.UID)}, node); err != nil {
 		s.Fatal(err)
 	}
 	switch outcome {

@@ -10,7 +10,7 @@ import (
 // Scenario is a cluster in which pods come and go for trial. It belongs to one goroutine.
 type Scenario struct {
 	snap  *cluster.Snapshot
-	nodes []*cluster.Node // by index; nil for nodes that are as in the snapshot
+	nodes []*cluster.Node // by index, none before the first move; nil for nodes that are as in the snapshot
 	log   []Move
 }
 
@@ -23,9 +23,7 @@ type Move struct {
 }
 
 // New returns the cluster as a snapshot shows it.
-func New(snap *cluster.Snapshot) *Scenario {
-	return &Scenario{snap: snap, nodes: make([]*cluster.Node, snap.IndexEnd())}
-}
+func New(snap *cluster.Snapshot) *Scenario { return &Scenario{snap: snap} }
 
 // Snapshot returns the snapshot that the scenario began with.
 func (s *Scenario) Snapshot() *cluster.Snapshot { return s.snap }
@@ -66,6 +64,9 @@ func (s *Scenario) Take(pod *cluster.Pod, index int32) {
 }
 
 func (s *Scenario) move(pod *cluster.Pod, node *cluster.Node) {
+	if s.nodes == nil {
+		s.nodes = make([]*cluster.Node, s.snap.IndexEnd())
+	}
 	s.log = append(s.log, Move{Node: node.Index, Pod: pod, before: s.Node(node.Index)})
 	s.nodes[node.Index] = node
 }
@@ -93,7 +94,22 @@ type Judge struct {
 
 // Judge has a judgement that was prepared on the scenario's snapshot follow it from now on.
 func (s *Scenario) Judge(judgement *predicates.Judgement) *Judge {
-	return &Judge{scenario: s, judgement: judgement}
+	for node := range s.Changed() {
+		judgement.Suppose(node)
+	}
+	return &Judge{scenario: s, judgement: judgement, told: s.Moves()}
+}
+
+// Tell has a trial that was begun on the scenario's snapshot take in the moves since [Scenario.Moves] returned a number, and
+// returns the number now. Of the class of a pod that moved, and of each node that is another one to the trial, it hears by
+// the functions: see [predicates.Trial.Suppose].
+func (s *Scenario) Tell(
+	trial *predicates.Trial, moves int, class func(*cluster.Pod) predicates.Class, changed func(index int32, group bool),
+) int {
+	for _, m := range s.log[moves:] {
+		trial.Suppose(s.Node(m.Node), m.Pod, class(m.Pod), changed)
+	}
+	return len(s.log)
 }
 
 // Judgement returns the judgement that the judge was made of, told of all moves.

@@ -11,12 +11,7 @@ import (
 // Settled returns a node without the pods that leave it by themselves, as [placement.Leaves] has it: nobody else has to go for
 // what they take.
 func Settled(node *cluster.Node, now time.Time) *cluster.Node {
-	for _, pod := range node.Pods {
-		if placement.Leaves(pod, now) {
-			node = node.WithoutPod(pod.UID)
-		}
-	}
-	return node
+	return node.Without(func(pod *cluster.Pod) bool { return placement.Leaves(pod, now) })
 }
 
 // leaving are the pods that leave by themselves, and what that will free.

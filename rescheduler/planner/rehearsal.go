@@ -148,10 +148,7 @@ func (r *rehearsal) favourite(i *item, nodes []int32) int32 {
 	defer func() { r.world.Undo(before) }()
 	r.carryOut()
 	k := r.kinds.kindOf(i)
-	judgement := k.profile.Judge(k.pod, r.world.Snapshot())
-	for node := range r.world.Changed() {
-		judgement.Suppose(node)
-	}
+	judgement := r.world.Judge(k.profile.Judge(k.pod, r.world.Snapshot())).Judgement()
 	nodes = slices.DeleteFunc(nodes, func(index int32) bool {
 		node := r.world.Node(index)
 		return !r.eligible(i, node) || judgement.Verdict(node) != predicates.Fits

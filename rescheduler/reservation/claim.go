@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
@@ -180,23 +181,16 @@ func (p *Place) judge(
 	if node == nil {
 		return cluster.Basis{}, false
 	}
-	present := node
-	judgement := profile.Judge(pod, snap)
+	world := scenario.New(snap)
 	for other := range snap.Nodes() {
-		without := other
 		for _, present := range other.Pods {
 			if uncounted(present) {
-				without = without.WithoutPod(present.UID)
+				world.Take(present, other.Index)
 			}
 		}
-		if without != other {
-			judgement.Suppose(without)
-		}
-		if other == node {
-			node = without
-		}
 	}
-	return judgement.Basis(present, snap.Generation), judgement.Verdict(node) == predicates.Fits
+	judge := world.Judge(profile.Judge(pod, snap))
+	return judge.Judgement().Basis(node, snap.Generation), judge.Fits(node.Index)
 }
 
 // Take makes a pod count on the place that was kept for it, provided that what it was judged on is

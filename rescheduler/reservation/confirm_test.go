@@ -104,7 +104,7 @@ func (w *world) set(object metav1.Object) {
 func (w *world) assume(name, node string) {
 	w.Helper()
 	pod := cluster.NewPod(w.pod(name, "1"))
-	if err := w.cluster.Assume(pod, w.cluster.Snapshot().NodeByName(node)); err != nil {
+	if err := w.cluster.AssumeAll([]*cluster.Pod{pod}, w.cluster.Snapshot().NodeByName(node)); err != nil {
 		w.Fatal(err)
 	}
 }

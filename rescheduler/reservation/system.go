@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
 
@@ -55,23 +56,15 @@ func (k *Keeper) GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func
 func inTheWay(
 	names []string, pod *cluster.Pod, profile *predicates.Profile, snap *cluster.Snapshot, may func(node *cluster.Node) bool,
 ) *cluster.Node {
-	judgement := profile.Judge(pod, snap)
+	judge := scenario.New(snap).Judge(profile.Judge(pod, snap))
 	for _, name := range names {
 		node := snap.NodeByName(name)
-		if node == nil || !may(node) || judgement.Verdict(node) == predicates.Fits {
+		if node == nil || !may(node) || judge.Fits(node.Index) {
 			continue
 		}
-		free := node
-		for _, other := range node.Pods {
-			if other.Placeholder {
-				free = free.WithoutPod(other.UID)
-			}
-		}
-		judgement.Suppose(free)
-		if judgement.Verdict(free) == predicates.Fits {
+		if judge.FitsIn(node.Without(func(other *cluster.Pod) bool { return other.Placeholder })) {
 			return node
 		}
-		judgement.Suppose(node)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -26,7 +27,7 @@ func TestANodeIsToldWithAllThatCountsOnIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	assumed := b.Cluster.PendingPod(servertest.Pod("p", "1").UID)
-	if err := b.Cluster.Assume(assumed, b.Cluster.Snapshot().NodeByName("gpus")); err != nil {
+	if err := b.Cluster.AssumeAll([]*cluster.Pod{assumed}, b.Cluster.Snapshot().NodeByName("gpus")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Cluster.Release(assumed.UID) })

@@ -1,10 +1,13 @@
 package extender
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
-	"muster.dev/muster/predicates"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 )
 
 // Nominations are the pods that are placed ahead of calls, as by [muster.dev/muster/placement/nomination.Nominator].
@@ -56,22 +59,17 @@ func (n *nominated) giveWay(c *call) bool {
 		return false
 	}
 	snap := n.picker.cluster.Snapshot()
-	judgement := c.store.Profile.Judge(pod, snap)
+	judge := scenario.New(snap).Judge(c.store.Profile.Judge(pod, snap))
 	var fewest []types.UID
 	for _, index := range c.candidates.in(snap) {
 		node := snap.Node(index)
 		if node == nil || len(planned[node.Name]) == 0 || fewest != nil && len(planned[node.Name]) >= len(fewest) {
 			continue
 		}
-		freed := node
-		for _, uid := range planned[node.Name] {
-			freed = freed.WithoutPod(uid)
-		}
-		judgement.Suppose(freed)
-		if judgement.Verdict(freed) == predicates.Fits {
+		freed := node.Without(func(other *cluster.Pod) bool { return slices.Contains(planned[node.Name], other.UID) })
+		if judge.FitsIn(freed) {
 			fewest = planned[node.Name]
 		}
-		judgement.Suppose(node)
 	}
 	n.nominations.Yield(fewest)
 	return fewest != nil

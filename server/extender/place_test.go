@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -52,7 +53,7 @@ func TestNoPodCountsWhereAnotherOneHasComeWhileItWasJudged(t *testing.T) {
 			b.Cluster.Release(first.UID)
 			i.during["first"] = func() {
 				delete(i.during, "first")
-				if err := b.Cluster.Assume(b.Cluster.PendingPod(second.UID), b.Cluster.Snapshot().NodeByName("b")); err != nil {
+				if err := b.Cluster.AssumeAll([]*cluster.Pod{b.Cluster.PendingPod(second.UID)}, b.Cluster.Snapshot().NodeByName("b")); err != nil {
 					t.Error(err)
 				}
 			}

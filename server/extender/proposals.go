@@ -1,16 +1,13 @@
 package extender
 
 import (
-	"cmp"
-	"math"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement"
 )
 
 // enoughNodes is of how many nodes kube-scheduler is told, the best by its own rules, when evictions there are as it proposes: it
@@ -21,27 +18,7 @@ const enoughNodes = 8
 type proposal struct {
 	node    *cluster.Node
 	victims *extenderv1.MetaVictims
-	cost    cost
-}
-
-// cost orders proposals as kube-scheduler does, which takes one of the least (pickOneNodeForPreemption in
-// pkg/scheduler/framework/preemption).
-type cost struct {
-	violations int64
-	highest    int64 // priority of a victim
-	sum        int64 // of their priorities
-	victims    int
-	earliest   time.Time // when the first one of the highest priority started
-}
-
-func (c *cost) compare(other *cost) int {
-	return cmp.Or(
-		cmp.Compare(c.violations, other.violations),
-		cmp.Compare(c.highest, other.highest),
-		cmp.Compare(c.sum, other.sum),
-		cmp.Compare(c.victims, other.victims),
-		other.earliest.Compare(c.earliest),
-	)
+	cost    placement.Cost
 }
 
 // rank returns the proposals for nodes that the snapshot knows, the best ones first and equal ones in any order.
@@ -52,27 +29,21 @@ func rank(snap *cluster.Snapshot, proposed victims) []proposal {
 			ranked = append(ranked, proposal{node, victims, costOf(node, victims)})
 		}
 	}
-	slices.SortFunc(ranked, func(a, b proposal) int { return a.cost.compare(&b.cost) })
+	slices.SortFunc(ranked, func(a, b proposal) int { return a.cost.Compare(&b.cost) })
 	return ranked
 }
 
-// costOf returns the cost of evicting pods from a node. A pod that the node does not have in this view is dear.
-func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
-	c := cost{violations: victims.NumPDBViolations, highest: math.MinInt64, victims: len(victims.Pods)}
+// costOf returns the cost of evicting pods from a node, also pods that it does not have in this view.
+func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) placement.Cost {
+	c := placement.Cost{Violations: victims.NumPDBViolations}
 	for _, victim := range victims.Pods {
-		priority, started := int64(math.MaxInt32), time.Time{}
 		if victim != nil {
 			if pod := podOn(node, types.UID(victim.UID)); pod != nil {
-				priority, started = int64(corev1helpers.PodPriority(pod.Pod)), startOf(pod)
+				c.Add(pod)
+				continue
 			}
 		}
-		c.sum += priority + math.MaxInt32 + 1 // none is negative, so that more pods cost more
-		switch {
-		case priority > c.highest:
-			c.highest, c.earliest = priority, started
-		case priority == c.highest && started.Before(c.earliest):
-			c.earliest = started
-		}
+		c.AddUnknown()
 	}
 	return c
 }
@@ -84,12 +55,4 @@ func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
 		return nil
 	}
 	return node.Pods[at]
-}
-
-// startOf returns when a pod started; later than any other when it has not.
-func startOf(pod *cluster.Pod) time.Time {
-	if pod.Status.StartTime == nil {
-		return time.Unix(math.MaxInt32, 0)
-	}
-	return pod.Status.StartTime.Time
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -108,21 +109,12 @@ func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.su
 
 // keepsRoom reports whether the pod of the call does not fit a node, and would if plans held no room there.
 func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
-	free := node
-	for _, placeholder := range node.Pods {
-		if placeholder.Placeholder {
-			free = free.WithoutPod(placeholder.UID)
-		}
-	}
+	free := node.Without(func(pod *cluster.Pod) bool { return pod.Placeholder })
 	if free == node {
 		return false
 	}
-	judgement := c.store.Profile.Judge(c.subject.pod, snap)
-	if judgement.Verdict(node) == predicates.Fits {
-		return false
-	}
-	judgement.Suppose(free)
-	return judgement.Verdict(free) == predicates.Fits
+	judge := scenario.New(snap).Judge(c.store.Profile.Judge(c.subject.pod, snap))
+	return !judge.Fits(node.Index) && judge.FitsIn(free)
 }
 
 // noReservations keeps no room.

@@ -79,12 +79,9 @@ func (p *preemption) choose(node *cluster.Node, planned sets.Set[types.UID]) *ex
 
 // without returns a node without the pods of lower priority that are only planned to be there, or are going.
 func (p *preemption) without(node *cluster.Node, planned sets.Set[types.UID]) *cluster.Node {
-	for _, pod := range node.Pods {
-		if (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod) {
-			node = node.WithoutPod(pod.UID)
-		}
-	}
-	return node
+	return node.Without(func(pod *cluster.Pod) bool {
+		return (planned.Has(pod.UID) || pod.DeletionTimestamp != nil) && p.outranks(pod)
+	})
 }
 
 // spares reports whether one of the proposed victims is to stay.
