@@ -21,9 +21,9 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/rescheduler/loop"
 	"muster.dev/muster/server"
 	"muster.dev/muster/server/logging"
+	"muster.dev/muster/server/rescheduling"
 )
 
 // everyMetric has both processes register all that they can. Of sources of usage, which replace
@@ -166,7 +166,7 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 	body := "## muster serve\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
 		return server.Run(ctx, server.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
 	}) + "\n## muster reschedule\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return loop.Run(ctx, loop.Options{Config: cfg, Logger: log, Registry: r, Connect: func(config.ClientConnection) (*rest.Config, error) {
+		return rescheduling.Run(ctx, rescheduling.Options{Config: cfg, Logger: log, Registry: r, Connect: func(config.ClientConnection) (*rest.Config, error) {
 			return nowhere, nil
 		}})
 	})

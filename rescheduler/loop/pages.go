@@ -6,58 +6,20 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/separation"
 )
 
-// looks returns the endpoints of the rescheduler's pages.
-func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
-	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
-		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
+// Endpoints returns the pages about plans.
+func (l *Loop) Endpoints() []inspect.Endpoint {
+	get := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
+		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: inspect.Handler(answer)}
 	}
-	endpoints := []inspect.Endpoint{
-		get("/livez", "200 while the process runs", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = fmt.Fprintln(w, "ok")
-		})),
-		get("/readyz", "200 while the view of the cluster is complete, else 503", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if !d.synced() {
-				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-				return
-			}
-			_, _ = fmt.Fprintln(w, "ok")
-		})),
-		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(registry)),
+	return []inspect.Endpoint{
+		get("/debug/rescheduler", "what each policy found last, and the plans", l.page),
+		get("/debug/rescheduler/removable", "nodes that the cluster could do without", l.removablePage),
 	}
-	if !d.config.Debug.Enabled {
-		return endpoints
-	}
-	endpoints = append(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/")...)
-	return append(
-		endpoints,
-		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(d.loop.page)),
-		get("/debug/rescheduler/removable", "nodes that the cluster could do without", inspect.Handler(d.loop.removablePage)),
-	)
-}
-
-// requests are taken once the view of the cluster is complete.
-func (d *desk) requests() []inspect.Endpoint {
-	handler := separation.New(separation.Options{
-		Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
-	})
-	return []inspect.Endpoint{{
-		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !d.synced() {
-				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-				return
-			}
-			handler.ServeHTTP(w, r)
-		}),
-	}}
 }
 
 // Page is the last looks, and the plans: what /debug/rescheduler answers with.
@@ -104,7 +66,7 @@ type PlanRow struct {
 	Message string          `json:"message,omitempty"`
 }
 
-func (l *loop) page(*http.Request) (inspect.Answer, error) {
+func (l *Loop) page(*http.Request) (inspect.Answer, error) {
 	p := Page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []PlanRow{}}
 	now, past := l.clock.Now(), l.record.Evictions()
 	for _, eviction := range past {

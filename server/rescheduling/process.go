@@ -1,9 +1,12 @@
-package loop
+// Package rescheduling is the process of the rescheduler ('muster reschedule'), wired: its view of the
+// cluster, the loop that makes plans and has them carried out, the pages and the ports.
+package rescheduling
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,15 +20,10 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
-	"muster.dev/muster/rescheduler/evictions"
-	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/policy"
-	"muster.dev/muster/rescheduler/reservation"
-	"muster.dev/muster/rescheduler/scaleup"
+	"muster.dev/muster/rescheduler/loop"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/leadership"
@@ -89,9 +87,8 @@ func New(o Options) (_ *app.Process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := &o.Config.Rescheduler
 	events := app.NoEvents()
-	if settings.Mode != reschedulingv1alpha1.DryRun {
+	if o.Config.Rescheduler.Mode != reschedulingv1alpha1.DryRun {
 		events = app.NewEvents(api.client, reporter)
 	}
 	defer func() {
@@ -99,80 +96,19 @@ func New(o Options) (_ *app.Process, err error) {
 			events.Shutdown()
 		}
 	}()
-	expirations := loadaware.Expirations(o.Config.Profiles)
-	var measured policy.Measured
-	if settings.Relieve.Enabled || settings.Balance.Enabled {
-		meter := policy.NewMeter(o.Config, load)
-		expirations = append(expirations, meter.Expiration())
-		if settings.Relieve.Enabled {
-			measured.Hot = policy.NewHot(&settings.Relieve, meter)
-		}
-		if settings.Balance.Enabled {
-			measured.Uneven = policy.NewUneven(&settings.Balance, meter)
-		}
-	}
-	bell := newAlarm()
-	keeper := reservation.New(reservation.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles.InForce(), Changed: bell.ring,
+	plans := loop.New(loop.Options{
+		Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Config: o.Config, Cluster: c, Profiles: profiles.InForce(),
+		Load: load, Core: api.leader, Objects: api.objects, Events: events.Recorder(), Lease: lease(o.Config),
 	})
-	client := executor.NewClient(api.leader, api.objects)
-	rules, limits := rules(settings), limits(settings)
-	record := evictions.New(evictions.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Remembers: limits.Remembers, ReadOnly: settings.Mode == reschedulingv1alpha1.DryRun,
-		Store: evictions.NewConfigMap(api.leader.CoreV1().ConfigMaps(o.Config.LeaderElection.ResourceNamespace), lease(o.Config)+"-evictions"),
-	})
-	carrier := executor.New(executor.Options{
-		Logger:       o.Logger,
-		Clock:        clock.RealClock{},
-		Cluster:      c,
-		Profiles:     profiles.InForce(),
-		Reservations: keeper,
-		Record:       record,
-		Client:       client,
-		Events:       events.Recorder(),
-		Metrics:      executor.NewMetrics(o.Registry),
-		Rules:        rules,
-		Limits:       limits,
-		Mode:         settings.Mode,
-		PlanTTL:      settings.PlanTTL.Duration,
-		Mark:         settings.Coalesce.Mark,
-		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
-		TellAfter:    tellAfter,
-	})
-	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registry, Clock: clock.RealClock{}, Cluster: c, Events: events.Recorder()}
-	if settings.Mode != reschedulingv1alpha1.DryRun {
-		telling.Client, telling.Requests = scaleup.NewClient(api.leader.CoreV1().RESTClient()), requests(&o, api)
-	}
-	l := &loop{
-		log:          o.Logger,
-		clock:        clock.RealClock{},
-		config:       settings,
-		cluster:      c,
-		profiles:     profiles.InForce(),
-		reservations: keeper,
-		executor:     carrier,
-		record:       record,
-		writer:       client,
-		teller:       scaleup.New(telling),
-		metrics:      newMetrics(o.Registry),
-		alarm:        bell,
-		policies:     policy.All(settings, measured),
-		measured:     measured,
-		limits:       limits,
-		rules:        rules,
-		gangs:        membership.BoundsOf(&o.Config.Gangs),
-		journal:      newJournal(),
-	}
-	o.Registry.MustRegister(newPlansByPhase(keeper), executor.NewBudgetLeft(carrier))
 	feed, handled, err := app.NewUsage(app.UsageOptions{
-		Logger: o.Logger, Registerer: o.Registry, Cluster: c, Config: o.Config, RESTConfig: connection, Expirations: expirations,
+		Logger: o.Logger, Registerer: o.Registry, Cluster: c, Config: o.Config, RESTConfig: connection, Expirations: slices.Concat(loadaware.Expirations(o.Config.Profiles), plans.Expirations()),
 		Durations:   loadaware.Durations(o.Config.Profiles),
 		NodeMetrics: nodemetric.NewStore(), Events: events, Lease: lease(o.Config),
 	})
 	if err != nil {
 		return nil, err
 	}
-	handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	handled[reschedulingv1alpha1.ReschedulingPlans()] = plans.Plans().Handler()
 	watcher, err := cluster.NewWatcher(c, cluster.WatchOptions{
 		Client: api.client, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.objects, Metadata: api.metadata, Handled: handled,
 	})
@@ -180,7 +116,7 @@ func New(o Options) (_ *app.Process, err error) {
 		return nil, err
 	}
 	d := &desk{
-		log: o.Logger, config: o.Config, loop: l, client: api.client, synced: watcher.Synced, open: access.Listen,
+		log: o.Logger, config: o.Config, cluster: c, pages: plans.Endpoints(), client: api.client, synced: watcher.Synced, open: access.Listen,
 		about: &inspect.Process{Name: reporter, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
 	}
 	servers, err := d.listen(o.Registry)
@@ -189,11 +125,11 @@ func New(o Options) (_ *app.Process, err error) {
 	}
 	components := []app.Component{
 		app.Part("watch", app.Always, watcher.Run),
-		app.Part("ReschedulingPlans", app.Always, keeper.Run),
+		app.Part("ReschedulingPlans", app.Always, plans.Plans().Run),
 		{Name: "usage", When: app.Always, Run: func(ctx context.Context) error {
 			return events.Run(ctx, func(ctx context.Context) { feed.Run(ctx, watcher.WaitForSync) })
 		}},
-		app.Part("plans", app.Leading, l.run),
+		app.Part("plans", app.Leading, plans.Run),
 	}
 	for _, s := range servers {
 		components = append(components, app.Component{Name: s.Field, When: app.Always, Run: s.Run})
@@ -241,27 +177,4 @@ func connect(o *Options, connection *rest.Config) (*api, error) {
 // lease returns the name of the Lease of the processes that may reschedule.
 func lease(cfg *config.Configuration) string {
 	return cfg.LeaderElection.ResourceName + "-rescheduler"
-}
-
-// requests ask for nodes, if that is configured.
-func requests(o *Options, a *api) *scaleup.Requests {
-	settings := o.Config.Rescheduler.ScaleUp.ProvisioningRequest
-	if !settings.Enabled {
-		return nil
-	}
-	return scaleup.NewRequests(scaleup.RequestOptions{
-		Logger: o.Logger, Clock: clock.RealClock{}, Core: a.leader, Objects: a.objects,
-		ClassName: settings.ClassName, Parameters: settings.Parameters,
-	})
-}
-
-// desk is where the process is asked: about plans, and to separate pods.
-type desk struct {
-	log    *slog.Logger
-	config *config.Configuration
-	about  *inspect.Process
-	loop   *loop
-	client kubernetes.Interface
-	synced func() bool
-	open   app.Listen
 }
