@@ -76,10 +76,10 @@ func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (resched
 	for _, warning := range warnings {
 		log.Logger.Warn("configuration", "warning", warning)
 	}
-	return rescheduling.Options{
-		Config: cfg, Connect: restConfig, Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
-		File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
-	}, nil
+	return rescheduling.Options{Connect: restConfig, Options: app.Options{
+		Config: cfg, File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
+		Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+	}}, nil
 }
 
 // decode reads a later content of the configuration file.

@@ -104,15 +104,10 @@ func (f *serveFlags) options(cmd *cobra.Command, log *logging.Log) (server.Optio
 	for _, warning := range warnings {
 		log.Logger.Warn("configuration", "warning", warning)
 	}
-	options := server.Options{
-		Logger:        log.Logger,
-		Config:        cfg,
-		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
-		SnapshotFiles: f.snapshots,
-		Stdin:         cmd.InOrStdin(),
-		Version:       buildInfo().Main.Version,
-		Flags:         flagValues(cmd),
-	}
+	options := server.Options{SnapshotFiles: f.snapshots, Stdin: cmd.InOrStdin(), Options: app.Options{
+		Config: cfg, File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
+		Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+	}}
 	if len(f.snapshots) == 0 {
 		if options.RESTConfig, err = restConfig(cfg.ClientConnection); err != nil {
 			return server.Options{}, fmt.Errorf("connect to the API server: %w", err)
