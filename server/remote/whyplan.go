@@ -9,6 +9,7 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/loop"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // PlanReason is why a ReschedulingPlan goes on, or does not.
@@ -19,7 +20,7 @@ type PlanReason struct {
 	// At is the step at which it stands, counted from 1; 0 when all pods have moved.
 	At int `json:"at,omitempty"`
 	// Reservations is the room that it keeps.
-	Reservations []Reservation `json:"reservations,omitempty"`
+	Reservations []reservation.About `json:"reservations,omitempty"`
 	// UsedUp are budgets of evictions without anything left, and ReschedulerError says why they are not known.
 	UsedUp           []executor.Allowance `json:"usedUp,omitempty"`
 	ReschedulerError string               `json:"reschedulerError,omitempty"`
@@ -158,7 +159,7 @@ func (r *PlanReason) Wide(t *inspect.Table) {
 	t.Gap()
 	t.Row("ROOM ON", "FOR", "OPEN", "TAKEN BY")
 	for _, room := range r.Reservations {
-		t.Row(room.Node, room.For, room.Open, cmp.Or(room.TakenBy, "-"))
+		t.Row(room.Node, room.For, room.Open, cmp.Or(room.Taker, "-"))
 	}
 }
 
