@@ -166,7 +166,7 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 		Calls: e.calls, Misses: e.misses, Bytes: e.size(), Generation: e.generation, Age: s.clock.Since(e.asked),
 	}
 	if e.judgement != nil { // else a plugin panicked
-		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
+		info.Pod = e.judgement.pod.FullName()
 	}
 	for _, pod := range e.pods {
 		info.Pods = append(info.Pods, pod.String())

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"muster.dev/muster/cluster"
 )
 
 // Ended is a nomination that ended.
@@ -105,7 +103,5 @@ func (n *Nominator) About(uid types.UID) (Pending, bool) {
 }
 
 func (n *Nominator) about(p *nominee) Pending {
-	return Pending{Pod: name(p.pod), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, Age: n.clock.Since(p.since)}
+	return Pending{Pod: p.pod.FullName(), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, Age: n.clock.Since(p.since)}
 }
-
-func name(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -76,7 +76,7 @@ func (r *removals) look(l *Loop, now time.Time) {
 			judged.Why = found.Refusal.String()
 		}
 		for _, step := range found.Steps {
-			judged.Steps = append(judged.Steps, move{nameOf(step.Pod), step.To.Name})
+			judged.Steps = append(judged.Steps, move{step.Pod.FullName(), step.To.Name})
 		}
 		r.nodes[judged.Node] = judged
 	}

@@ -143,6 +143,4 @@ func relocate(s Situation, wishes []planner.Wish, what string) (*planner.Plan, s
 	return plan, fmt.Sprintf("no plan for the %d pods that %s; of %s", len(plan.Unmoved), what, first(plan.Unmoved))
 }
 
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
-
 func first(refusals []planner.Refusal) string { return refusals[0].Name + ": " + refusals[0].Reason }

@@ -57,7 +57,7 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 // stateOf is where a pod is, and what it waits for.
 func (s *Console) stateOf(pod *cluster.Pod) *remote.Explanation {
 	told := &remote.Explanation{
-		Pod:        pod.Namespace + "/" + pod.Name,
+		Pod:        pod.FullName(),
 		Bound:      pod.Spec.NodeName,
 		Nomination: s.planned(pod),
 		Gang:       s.membership(pod),

@@ -48,7 +48,7 @@ func (s *Console) debugNode(r *http.Request) (inspect.Answer, error) {
 }
 
 func newPodOnNode(pod *cluster.Pod) podOnNode {
-	row := podOnNode{Pod: pod.Namespace + "/" + pod.Name, As: "bound", Requested: amounts{
+	row := podOnNode{Pod: pod.FullName(), As: "bound", Requested: amounts{
 		CPU: pod.Requests.MilliCPU, Memory: pod.Requests.Memory, Extended: extendedOf(&pod.Requests),
 	}}
 	if pod.Spec.Priority != nil {

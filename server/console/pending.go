@@ -17,7 +17,7 @@ func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
 	page := pendingPage{remote.Pending{Pods: []remote.PendingPod{}}}
 	for _, pod := range s.options.Cluster.Pending() {
 		row := remote.PendingPod{
-			Pod:       pod.Namespace + "/" + pod.Name,
+			Pod:       pod.FullName(),
 			Scheduler: pod.Spec.SchedulerName,
 			Created:   pod.CreationTimestamp.UTC(),
 			Nominated: pod.Status.NominatedNodeName,

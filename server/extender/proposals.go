@@ -62,7 +62,7 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 	for _, victim := range victims.Pods {
 		priority, started := int64(math.MaxInt32), time.Time{}
 		if victim != nil {
-			if pod := podOn(node, types.UID(victim.UID)); pod != nil {
+			if pod := node.Pod(types.UID(victim.UID)); pod != nil {
 				priority, started = int64(corev1helpers.PodPriority(pod.Pod)), startOf(pod)
 			}
 		}
@@ -75,15 +75,6 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) cost {
 		}
 	}
 	return c
-}
-
-// podOn returns a pod of a node, nil when it has none of that UID.
-func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
-	at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
-	if at < 0 {
-		return nil
-	}
-	return node.Pods[at]
 }
 
 // startOf returns when a pod started; later than any other when it has not.
