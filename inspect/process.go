@@ -51,7 +51,7 @@ const unstable = "for people: programs ask for JSON"
 // Text implements [Answer].
 func (s statusz) Text(t *Table) {
 	t.Title("%s statusz\n%s", s.Name, unstable)
-	t.Row("Started:", s.Started.Format(time.RFC3339))
+	t.Row("Started:", Time(s.Started))
 	t.Row("Up:", time.Duration(s.UptimeSeconds*float64(time.Second)))
 	t.Row("Go version:", s.GoVersion)
 	t.Row("Binary version:", s.Version)

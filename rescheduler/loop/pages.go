@@ -101,11 +101,11 @@ func (p Page) Text(t *inspect.Table) {
 	t.Title("mode %s; %d evictions of %d in %s", p.Mode, p.Evictions, p.Limit, per)
 	t.Row("POLICY", "ENABLED", "LOOKED", "TOOK", "WHAT", "PLAN")
 	for _, row := range p.Policies {
-		looked, took := "-", "-"
+		took := "-"
 		if !row.Looked.IsZero() {
-			looked, took = row.Looked.Format(time.RFC3339), time.Duration(row.TookSeconds*float64(time.Second)).Round(time.Millisecond).String()
+			took = time.Duration(row.TookSeconds * float64(time.Second)).Round(time.Millisecond).String()
 		}
-		t.Row(row.Policy, row.Enabled, looked, took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
+		t.Row(row.Policy, row.Enabled, inspect.Time(row.Looked), took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
 	}
 	t.Gap()
 	p.refused(t)
@@ -118,7 +118,7 @@ func (p Page) Text(t *inspect.Table) {
 	}
 	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
 	for _, plan := range p.Plans {
-		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, plan.Expires.Format(time.RFC3339), plan.Message)
+		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, inspect.Time(plan.Expires), plan.Message)
 	}
 }
 

@@ -154,6 +154,6 @@ func (p removablePage) Text(t *inspect.Table) {
 	)
 	t.Row("NODE", "REMOVABLE", "STEPS", "LOOKED", "WHY NOT")
 	for _, node := range p.Nodes {
-		t.Row(node.Node, node.Why == "", len(node.Steps), node.At.UTC().Format(time.RFC3339), cmp.Or(node.Why, "-"))
+		t.Row(node.Node, node.Why == "", len(node.Steps), inspect.Time(node.At), cmp.Or(node.Why, "-"))
 	}
 }

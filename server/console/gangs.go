@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/http"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,20 +55,13 @@ func (p gangPage) Text(t *inspect.Table) {
 			t.Gap()
 		}
 		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Name, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
-		t.Row("last denied", when(g.Denied))
-		t.Row("planned", when(g.Planned))
-		t.Row("to be bound until", when(g.Deadline))
+		t.Row("last denied", inspect.Time(g.Denied))
+		t.Row("planned", inspect.Time(g.Planned))
+		t.Row("to be bound until", inspect.Time(g.Deadline))
 		t.Gap()
 		t.Row("MEMBER", "STAGE", "NODE", "FOR")
 		for _, m := range g.Members {
 			t.Row(m.Pod, m.Stage, cmp.Or(m.Node, "-"), duration(m.AgeSeconds))
 		}
 	}
-}
-
-func when(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }

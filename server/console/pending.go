@@ -59,6 +59,6 @@ func (p pendingPage) Text(t *inspect.Table) {
 	t.Row("POD", "SCHEDULER", "CREATED", "NOMINATED", "GATES", "WHY")
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		t.Row(pod.Pod, pod.Scheduler, when(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"), pod.Why)
+		t.Row(pod.Pod, pod.Scheduler, inspect.Time(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"), pod.Why)
 	}
 }

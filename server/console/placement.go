@@ -102,6 +102,6 @@ func (p placementPage) Text(t *inspect.Table) {
 	t.Gap()
 	t.Row("MISSED", "NODE", "WHY", "AT", "ATTEMPT")
 	for _, e := range p.Missed {
-		t.Row(e.Pod, e.Node, e.Why, e.At.Format(time.RFC3339), e.Attempt)
+		t.Row(e.Pod, e.Node, e.Why, inspect.Time(e.At), e.Attempt)
 	}
 }

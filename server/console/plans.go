@@ -69,7 +69,7 @@ func (p plansPage) Text(t *inspect.Table) {
 	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
 	for i := range p.Plans {
 		plan := &p.Plans[i]
-		t.Row(plan.Plan, plan.Policy, plan.Mode, plan.Phase, cmp.Or(plan.Moved, "-"), when(plan.Expires), cmp.Or(plan.Message, "-"))
+		t.Row(plan.Plan, plan.Policy, plan.Mode, plan.Phase, cmp.Or(plan.Moved, "-"), inspect.Time(plan.Expires), cmp.Or(plan.Message, "-"))
 	}
 	t.Gap()
 	t.Row("PLAN", "POD", "FROM", "TO", "PHASE", "WHY")

@@ -162,7 +162,7 @@ func (r *GangReason) head(t *inspect.Table) {
 	t.Row("members", fmt.Sprintf("%d pending, %d placed, %d held, %d binding, %d bound, %d succeeded, %d failed, by label %s",
 		r.Pending, r.Placed, r.Held, r.Binding, r.Bound, r.Succeeded, r.Failed, r.Label))
 	t.Row("reserved", r.reserved())
-	t.Row("last denied", at(r.Denied))
+	t.Row("last denied", inspect.Time(r.Denied))
 }
 
 func (r *GangReason) quorum() string {
@@ -198,7 +198,7 @@ func (r *GangReason) reserved() string {
 		said += ", kept as " + string(r.Room)
 	}
 	if !r.Deadline.IsZero() {
-		said += ", until " + at(r.Deadline)
+		said += ", until " + inspect.Time(r.Deadline)
 	}
 	return said
 }

@@ -172,7 +172,7 @@ func (r *PlanReason) head(t *inspect.Table) {
 	t.Gap()
 	t.Row("policy", fmt.Sprintf("%s, mode %s, phase %s", r.Policy, r.Mode, r.Phase))
 	t.Row("moved", cmp.Or(r.Moved, "-"))
-	t.Row("expires", at(r.Expires))
+	t.Row("expires", inspect.Time(r.Expires))
 	for _, b := range r.Beneficiaries {
 		t.Row("for", b.Pod+" on "+b.Node)
 	}
