@@ -8,7 +8,6 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
 	"muster.dev/muster/server/rescheduling"
 )
@@ -69,22 +68,8 @@ func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (resched
 	if err != nil {
 		return rescheduling.Options{}, err
 	}
-	if err := f.override(cfg); err != nil {
-		return rescheduling.Options{}, usagef(cmd, "%w", err)
-	}
-	log.Level.Set(cfg.Logging.Level.Level())
-	for _, warning := range warnings {
-		log.Logger.Warn("configuration", "warning", warning)
-	}
-	return rescheduling.Options{Connect: restConfig, Options: app.Options{
-		Config: cfg, File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
-		Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
-	}}, nil
-}
-
-// decode reads a later content of the configuration file.
-func (f *rescheduleFlags) decode(content []byte) (*config.Configuration, []string, error) {
-	return decodeChanged(f.config, content, f.override)
+	options, err := processOptions(cmd, log, f.config, cfg, warnings, f.override)
+	return rescheduling.Options{Options: options, Connect: restConfig}, err
 }
 
 // override puts the flags on top of the configuration. If the flags make it invalid, the error names them.
