@@ -13,12 +13,9 @@ import (
 
 // Endpoints returns the pages about plans.
 func (l *Loop) Endpoints() []inspect.Endpoint {
-	get := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
-		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: inspect.Handler(answer)}
-	}
 	return []inspect.Endpoint{
-		get("/debug/rescheduler", "what each policy found last, and the plans", l.page),
-		get("/debug/rescheduler/removable", "nodes that the cluster could do without", l.removablePage),
+		inspect.Page("/debug/rescheduler", "what each policy found last, and the plans", l.page),
+		inspect.Page("/debug/rescheduler/removable", "nodes that the cluster could do without", l.removablePage),
 	}
 }
 

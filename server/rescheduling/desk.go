@@ -1,7 +1,6 @@
 package rescheduling
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/console"
 	"muster.dev/muster/server/separation"
 )
 
@@ -70,15 +70,9 @@ func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
 
 // looks returns the endpoints of the rescheduler's pages.
 func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
-	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
-		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
-	}
-	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	endpoints := []inspect.Endpoint{
-		get("/livez", "200 while the process runs", ok),
-		get("/readyz", "200 while the view of the cluster is complete, else 503", d.onceSynced(ok)),
-		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(registry)),
-	}
+	endpoints := console.NewHealth(console.HealthOptions{
+		Stuck: func() error { return nil }, Ready: d.ready, Metrics: registry, Version: d.about.Version,
+	}).Endpoints()
 	if !d.config.Debug.Enabled {
 		return endpoints
 	}
@@ -87,23 +81,27 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 
 // requests are taken once the view of the cluster is complete.
 func (d *desk) requests() []inspect.Endpoint {
+	handler := separation.New(separation.Options{
+		Logger: d.log, Snapshot: d.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
+	})
 	return []inspect.Endpoint{{
 		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
-		Handler: d.onceSynced(separation.New(separation.Options{
-			Logger: d.log, Snapshot: d.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
-		})),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := d.ready(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}),
 	}}
 }
 
-// onceSynced answers 503 while the view of the cluster is not complete.
-func (d *desk) onceSynced(then http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !d.synced() {
-			http.Error(w, app.ErrNotSynced.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		then.ServeHTTP(w, r)
-	})
+// ready is why requests are not taken, nil when they are.
+func (d *desk) ready() error {
+	if !d.synced() {
+		return app.ErrNotSynced
+	}
+	return nil
 }
 
 // elsewhere returns the answer to requests that are not served here.
