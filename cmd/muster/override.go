@@ -38,7 +38,8 @@ func override(cfg *config.Configuration, flags ...fieldFlag) error {
 // processOptions returns the options of a process that runs by a configuration of a file, with flags put on top of it: now, and
 // of each later content of the file.
 func processOptions(
-	cmd *cobra.Command, log *logging.Log, file string, cfg *config.Configuration, warnings []string, override func(*config.Configuration) error,
+	cmd *cobra.Command, log *logging.Log,
+	file string, cfg *config.Configuration, warnings []string, override func(*config.Configuration) error,
 ) (app.Options, error) {
 	if err := override(cfg); err != nil {
 		return app.Options{}, usagef(cmd, "%w", err)
