@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
 
@@ -33,7 +34,7 @@ type Explanation struct {
 	// Gang is its gang, if it is a member.
 	Gang *Membership `json:"gang,omitempty"`
 	// Nomination is how far it is placed ahead of calls.
-	Nomination *Nomination `json:"nomination,omitempty"`
+	Nomination *nomination.Pending `json:"nomination,omitempty"`
 	// Standby is why the process that answers does not schedule, and therefore knows little of gangs
 	// and nominations; "" when it does.
 	Standby string `json:"standby,omitempty"`
@@ -49,15 +50,6 @@ type Membership struct {
 	// Room says how that is kept where no bind call waits for it: Nominated or Uncontested.
 	Room record.Room `json:"room,omitempty"`
 	Why  string      `json:"why,omitempty"` // the gang waits
-}
-
-// Nomination is a pod that is placed ahead of calls.
-type Nomination struct {
-	Pod        string  `json:"pod"`
-	Node       string  `json:"node,omitempty"`
-	Stage      string  `json:"stage"`
-	AgeSeconds float64 `json:"ageSeconds"` // of the stage
-	Attempt    int     `json:"attempt"`
 }
 
 // Node tells of a pod on a node.
