@@ -107,5 +107,6 @@ func (n *Nominator) About(uid types.UID) (Pending, bool) {
 }
 
 func (n *Nominator) about(p *nominee) Pending {
-	return Pending{Pod: p.pod.FullName(), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, AgeSeconds: n.clock.Since(p.since).Round(time.Millisecond).Seconds()}
+	age := n.clock.Since(p.since).Round(time.Millisecond)
+	return Pending{Pod: p.pod.FullName(), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, AgeSeconds: age.Seconds()}
 }
