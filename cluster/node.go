@@ -101,6 +101,19 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	return &next, changed
 }
 
+// Pod returns the pod of a UID that counts on the node, nil when it has none; so has no node.
+func (n *Node) Pod(uid types.UID) *Pod {
+	if n == nil {
+		return nil
+	}
+	for _, pod := range n.Pods {
+		if pod.UID == uid {
+			return pod
+		}
+	}
+	return nil
+}
+
 // WithPod returns n with one more pod. It serves the writer and every caller that asks "what if".
 func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n

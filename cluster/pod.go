@@ -62,6 +62,9 @@ type Pod struct {
 	Placeholder bool
 }
 
+// FullName returns the namespace and name of the pod, as in default/web.
+func (p *Pod) FullName() string { return p.Namespace + "/" + p.Name }
+
 // True reports whether a condition of the pod is true, and since when.
 func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool) {
 	for i := range p.Status.Conditions {

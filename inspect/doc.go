@@ -7,9 +7,7 @@
 //
 //	func (s *Server) nodes(*http.Request) (inspect.Answer, error) { … }
 //
-//	inspect.Router(inspect.Endpoint{
-//		Method: http.MethodGet, Pattern: "/debug/nodes", About: "every node", Handler: inspect.Handler(s.nodes),
-//	})
+//	inspect.Router(inspect.Page("/debug/nodes", "every node", s.nodes))
 //
 // A [Router] is made of a table of endpoints and so is its index, which therefore cannot name
 // what is not served, or be silent about what is.

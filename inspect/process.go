@@ -24,15 +24,15 @@ type Process struct {
 // /flagz, with what command line.
 func (p *Process) Endpoints(links ...string) []Endpoint {
 	return []Endpoint{
-		{http.MethodGet, "/statusz", "what runs, since when, and where to look", Handler(func(*http.Request) (Answer, error) {
+		Page("/statusz", "what runs, since when, and where to look", func(*http.Request) (Answer, error) {
 			return statusz{
 				Name: p.Name, Version: p.Version, GoVersion: runtime.Version(), Started: p.Started.UTC(),
 				UptimeSeconds: p.Clock.Since(p.Started).Truncate(time.Second).Seconds(), Paths: links,
 			}, nil
-		})},
-		{http.MethodGet, "/flagz", "the flags of the command line, and their values", Handler(func(*http.Request) (Answer, error) {
+		}),
+		Page("/flagz", "the flags of the command line, and their values", func(*http.Request) (Answer, error) {
 			return flagz{p.Name, p.Flags}, nil
-		})},
+		}),
 	}
 }
 
@@ -51,7 +51,7 @@ const unstable = "for people: programs ask for JSON"
 // Text implements [Answer].
 func (s statusz) Text(t *Table) {
 	t.Title("%s statusz\n%s", s.Name, unstable)
-	t.Row("Started:", s.Started.Format(time.RFC3339))
+	t.Row("Started:", Time(s.Started))
 	t.Row("Up:", time.Duration(s.UptimeSeconds*float64(time.Second)))
 	t.Row("Go version:", s.GoVersion)
 	t.Row("Binary version:", s.Version)

@@ -19,6 +19,16 @@ type Endpoint struct {
 	Handler http.Handler
 }
 
+// Get returns an endpoint for requests of the method GET.
+func Get(pattern, about string, handler http.Handler) Endpoint {
+	return Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
+}
+
+// Page returns an endpoint that answers in the format that it is asked for.
+func Page(pattern, about string, answer func(*http.Request) (Answer, error)) Endpoint {
+	return Get(pattern, about, Handler(answer))
+}
+
 // Router serves the endpoints and, at /debug/, an index of them. Who asks for anything else is
 // told where that is.
 func Router(endpoints ...Endpoint) http.Handler {

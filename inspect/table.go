@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 )
 
 // Table writes lines, and rows of aligned cells between them. What it is given is made [Printable],
@@ -19,6 +20,14 @@ func newTable(w io.Writer) *Table { return &Table{out: tabwriter.NewWriter(w, 0,
 func (t *Table) Title(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.out, format+"\n\n", printables(args)...)
 	t.flush()
+}
+
+// Time returns a time as people are shown it, - for none.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // Row adds cells. Cells of a column are aligned until it is interrupted. One that is [Good], [Doubtful] or [Bad] has a colour

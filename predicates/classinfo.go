@@ -15,45 +15,45 @@ import (
 
 // ClassInfo describes a class of a store to people.
 type ClassInfo struct {
+	Profile string `json:"profile"`
 	// Hash names the class: 64 bits in hexadecimal digits, which every process of the same configuration and
 	// release computes alike.
-	Hash       string
-	Controller string
+	Hash string `json:"class"`
 	// Pod is the pod that the class was first seen with.
-	Pod string
-	// Pods are the last ones of the class that were asked about, the latest first.
-	Pods []string
-	// Calls is how often it was asked for since it is remembered, Misses how often
-	// nothing of it was.
-	Calls  int
-	Misses int
-	Bytes  int64
-	// Generation of the snapshot on which it was last asked about, and Age since then.
-	Generation uint64
-	Age        time.Duration
+	Pod        string `json:"firstPod"`
+	Controller string `json:"controller"`
+	// Calls is how often it was asked for since it is remembered, Hits how often it was remembered already.
+	Calls int   `json:"calls"`
+	Hits  int   `json:"hits"`
+	Bytes int64 `json:"bytes"`
+	// Generation of the snapshot on which it was last asked about, and the time since then.
+	Generation uint64  `json:"generation"`
+	AgeSeconds float64 `json:"ageSeconds"`
 	// Judged is how many of the nodes that there are it was judged on, Fitting how many of these fit then.
-	Judged  int
-	Fitting int
+	Judged  int `json:"judged"`
+	Fitting int `json:"fitting"`
+	// Pods are the last ones of the class that were asked about, the latest first.
+	Pods []string `json:"pods"`
 }
 
 // Remembered is the memory of a class about one node.
 type Remembered struct {
-	Node string
+	Node string `json:"node"`
+	Fits bool   `json:"fits"`
 	// Reason of the first predicate against the node, "" when the pods fit.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Predicates of the profile, in their order, for a node that was asked about.
-	Predicates []RememberedVerdict
+	Predicates []RememberedVerdict `json:"predicates,omitempty"`
 }
 
 // RememberedVerdict is the verdict of one predicate.
 type RememberedVerdict struct {
-	Predicate string
-	// Concerned says that the predicate has something to say of the class at all.
-	Concerned bool
-	Fits      bool
+	Predicate string `json:"predicate"`
+	// Verdict is "fits", "against", or "not concerned" for a predicate that has nothing to say of the class at all.
+	Verdict string `json:"verdict"`
 	// Reasons are why not. The first one is kept for the first predicate against the node; all
 	// others can be told while nothing has changed since they were asked.
-	Reasons []string
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Class returns the memory of the class of that hash, as in ClassInfo, on every node that was asked about, and
@@ -69,7 +69,8 @@ func (s *VerdictStore) Class(hash, detail string) (ClassInfo, []Remembered, bool
 		snap := s.cluster.Snapshot()
 		var nodes []Remembered
 		for node := range e.judged(snap) {
-			r := Remembered{Node: node.Name, Reason: e.judgement.Reason(e.first[node.Index])}
+			reason := e.judgement.Reason(e.first[node.Index])
+			r := Remembered{Node: node.Name, Fits: reason == "", Reason: reason}
 			if node.Name == detail {
 				e.detail(&r, node, snap)
 			}
@@ -107,9 +108,12 @@ func (e *entry) judged(snap *cluster.Snapshot) iter.Seq[*cluster.Node] {
 func (e *entry) detail(r *Remembered, node *cluster.Node, snap *cluster.Snapshot) {
 	against := e.against[node.Index]
 	for i, check := range e.judgement.checks {
-		v := RememberedVerdict{Predicate: e.judgement.profile.predicates[i].Name(), Concerned: check != nil, Fits: against>>i&1 == 0}
+		v := RememberedVerdict{Predicate: e.judgement.profile.predicates[i].Name(), Verdict: "against"}
 		switch {
-		case v.Fits:
+		case check == nil:
+			v.Verdict = "not concerned"
+		case against>>i&1 == 0:
+			v.Verdict = "fits"
 		case e.generation == snap.Generation:
 			v.Reasons = e.judgement.reasonsOf(check, node)
 		case i == bits.TrailingZeros32(against):
@@ -162,11 +166,12 @@ func (e *entry) name(pod *cluster.Pod) {
 // info must be called with the lock of the entry held.
 func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	info := ClassInfo{
-		Hash: s.hash(e.class), Controller: e.class.controller(),
-		Calls: e.calls, Misses: e.misses, Bytes: e.size(), Generation: e.generation, Age: s.clock.Since(e.asked),
+		Profile: s.Profile.Name, Hash: s.hash(e.class), Controller: e.class.controller(),
+		Calls: e.calls, Hits: e.calls - e.misses, Bytes: e.size(), Generation: e.generation,
+		AgeSeconds: s.clock.Since(e.asked).Round(time.Millisecond).Seconds(), Pods: []string{},
 	}
 	if e.judgement != nil { // else a plugin panicked
-		info.Pod = e.judgement.pod.Namespace + "/" + e.judgement.pod.Name
+		info.Pod = e.judgement.pod.FullName()
 	}
 	for _, pod := range e.pods {
 		info.Pods = append(info.Pods, pod.String())

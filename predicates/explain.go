@@ -17,16 +17,16 @@ type Explanation struct {
 
 // Objection is a reason of a predicate against a node.
 type Objection struct {
-	Predicate string
-	Reason    string
+	Predicate string `json:"predicate"`
+	Reason    string `json:"reason"`
 }
 
 // ScorePart is the result of one score for a node.
 type ScorePart struct {
-	Name string
+	Name string `json:"name"`
 	// Score is 0 to MaxScore.
-	Score  int64
-	Weight int64
+	Score  int64 `json:"score"`
+	Weight int64 `json:"weight"` // its factor in the total
 }
 
 // Explain evaluates every predicate and score for a pod on every node, remembering

@@ -153,8 +153,8 @@ func TestAPanicBesideOthersFailsTheCall(t *testing.T) {
 	if got := judge(); got != nil {
 		t.Fatalf("the next call fails as well: %v", got)
 	}
-	if class := b.store.Classes()[0]; class.Misses != 2 || class.Judged != 2*leastTogether {
-		t.Errorf("%d calls found nothing, and %d nodes are judged", class.Misses, class.Judged)
+	if class := b.store.Classes()[0]; class.Calls-class.Hits != 2 || class.Judged != 2*leastTogether {
+		t.Errorf("%d calls found nothing, and %d nodes are judged", class.Calls-class.Hits, class.Judged)
 	}
 }
 

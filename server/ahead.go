@@ -37,23 +37,23 @@ type ahead struct {
 }
 
 func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
-	if a.client == nil {
+	if !a.live() {
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
 		return &ahead{gangs: newGangs(b, a, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
-	client := nomination.NewClient(a.quick.core.CoreV1().RESTClient(), clock.RealClock{})
+	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
 	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
 	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Complete)
 	requeuer := requeue.New(requeue.Options{
-		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
 		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
 	devices := deallocation.New(deallocation.Options{
-		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Client: a.client.ResourceV1(),
+		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Client: a.Core.ResourceV1(),
 	})
-	pods, err := finished.Follow(a.metadata, clock.RealClock{}, gangs.Finished)
+	pods, err := finished.Follow(a.Metadata, clock.RealClock{}, gangs.Finished)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +108,13 @@ func newGangs(
 		Logger:     b.Logger,
 		Registerer: b.Registry,
 		Clock:      clock.RealClock{},
-		Cluster:    b.cluster,
+		Cluster:    b.Cluster,
 		Profiles:   profiles,
 		Client:     client,
 		Writer:     writer,
-		Recorder:   record.NewWriter(a.quick.dynamic, clock.RealClock{}),
+		Recorder:   record.NewWriter(a.quick.Dynamic, clock.RealClock{}),
 		Epoch: func() record.Epoch {
-			term := a.election.Term()
+			term := a.Election.Term()
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
 		Limits: limits,
@@ -129,14 +129,14 @@ func newGangs(
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.
 func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
 	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.PlacesGated() {
-		schedulerlease.Follow(ctx, a.client, lease, changed)
+		schedulerlease.Follow(ctx, a.Core, lease, changed)
 	}
 }
 
 // publish tells people about gangs until the context ends. Without the rights to it,
 // gangs are started all the same.
 func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
-	if err := gangs.Publish(ctx, gang.Clients{Core: a.leader.core, Dynamic: a.leader.dynamic}); err != nil {
+	if err := gangs.Publish(ctx, gang.Clients{Core: a.Leader.Core, Dynamic: a.Leader.Dynamic}); err != nil {
 		b.Logger.Warn("the status of PodGroups is not written", "err", err)
 	}
 }
@@ -148,10 +148,10 @@ func newNominator(
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
 	limits.MinSaving, limits.MaxAhead = b.Config.Nomination.MinSaving.Duration, int(b.Config.Nomination.MaxAhead)
 	return nomination.New(nomination.Options{
-		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
 		Skip:         isMember,
 		Before:       before,
-		Reservations: kept{keeper, b.cluster, placeholders},
+		Reservations: kept{keeper, b.Cluster, placeholders},
 		Client:       client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }

@@ -6,62 +6,72 @@ import (
 	"fmt"
 	"os"
 
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/metadata"
 
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/leadership"
 	"muster.dev/muster/server/schedulerlease"
 )
 
-// api is the way to the API server. When dumps stand in for one, all but the election is nil.
+// api is the way to the API server. When dumps stand in for one, there is only the election.
 type api struct {
-	election *app.Election
+	*app.API
 	// eligibility is nil where any replica may lead.
 	eligibility *leadership.Eligibility
-	client      kubernetes.Interface
-	metadata    metadata.Interface
-	// leader writes what only the leader may: it is behind the fence.
-	leader clients
 	// quick is for what is placed ahead of calls, so that bindings never wait for nominations. It is behind
 	// the fence, too.
-	quick quickClients
+	quick app.Clients
 	// binds has pods be bound.
 	binds kubernetes.Interface
 }
 
-type clients struct {
-	core    kubernetes.Interface
-	dynamic dynamic.Interface
-}
-
-type quickClients struct {
-	core    *kubernetes.Clientset
-	dynamic dynamic.Interface
-}
-
 // newAPI connects to the API server, unless there are dumps to answer from.
 func newAPI(b *base) (*api, error) {
-	if len(b.SnapshotFiles) == 0 {
-		return connect(b)
+	if len(b.options.SnapshotFiles) > 0 {
+		a := &api{API: &app.API{}, binds: b.around.binds}
+		var err error
+		a.Election, err = a.elect(b, b.around.leases)
+		return a, err
 	}
-	a := &api{binds: b.around.binds}
-	return a, a.elect(b, b.around.leases)
+	connection, config := b.options.RESTConfig, b.Config.LeaderElection
+	if connection == nil {
+		return nil, errors.New("neither an API server nor a snapshot to answer from")
+	}
+	var leases coordinationv1client.LeasesGetter
+	if config.LeaderElect {
+		var err error
+		if leases, err = leadership.NewLeaseClient(connection, config); err != nil {
+			return nil, fmt.Errorf("clientConnection: %w", err)
+		}
+	}
+	a := &api{}
+	election, err := a.elect(b, leases)
+	if err != nil {
+		return nil, err
+	}
+	if a.API, err = app.Connect(connection, election); err != nil {
+		return nil, err
+	}
+	quick := election.Fence().Guard(connection)
+	quick.QPS = -1 // the Writer counts for itself, and of commits there is one for each gang
+	a.quick, err = app.NewClients(quick)
+	a.binds = a.Leader.Core
+	return a, err
 }
 
+// live reports whether there is an API server.
+func (a *api) live() bool { return a.Core != nil }
+
 // elect has replicas elect the one that may act, unless there is no lease.
-func (a *api) elect(b *base, leases coordinationv1client.LeasesGetter) (err error) {
+func (a *api) elect(b *base, leases coordinationv1client.LeasesGetter) (*app.Election, error) {
 	config := b.Config.LeaderElection
 	if leases != nil && config.SchedulerLease != "" {
 		a.eligibility = leadership.NewEligibility()
 	}
-	a.election, err = app.NewElection(app.ElectionOptions{
+	return app.NewElection(app.ElectionOptions{
 		Registerer: b.Registry, Leases: leases, Config: config, Name: config.ResourceName, Eligibility: a.eligibility,
 	})
-	return err
 }
 
 // components follow the kube-scheduler beside this process, which says whether it may lead.
@@ -76,41 +86,8 @@ func (a *api) components(b *base) []app.Component {
 			if err != nil {
 				return fmt.Errorf("leaderElection.schedulerLease: %w", err)
 			}
-			schedulerlease.FollowOn(ctx, a.client, b.Config.LeaderElection.SchedulerLease, host, a.eligibility.Set, a.eligibility.Know)
+			schedulerlease.FollowOn(ctx, a.Core, b.Config.LeaderElection.SchedulerLease, host, a.eligibility.Set, a.eligibility.Know)
 			return nil
 		},
 	}}
-}
-
-func connect(b *base) (*api, error) {
-	if b.RESTConfig == nil {
-		return nil, errors.New("neither an API server nor a snapshot to answer from")
-	}
-	var leases coordinationv1client.LeasesGetter
-	if b.Config.LeaderElection.LeaderElect {
-		var err error
-		if leases, err = leadership.NewLeaseClient(b.RESTConfig, b.Config.LeaderElection); err != nil {
-			return nil, fmt.Errorf("clientConnection: %w", err)
-		}
-	}
-	a := &api{}
-	if err := a.elect(b, leases); err != nil {
-		return nil, err
-	}
-	guarded, quick := a.election.Fence().Guard(b.RESTConfig), a.election.Fence().Guard(b.RESTConfig)
-	quick.QPS = -1 // the Writer counts for itself, and of commits there is one for each gang
-	var errs [6]error
-	a.client, errs[0] = kubernetes.NewForConfig(cluster.ClientConfig(b.RESTConfig))
-	a.leader.core, errs[1] = kubernetes.NewForConfig(cluster.ClientConfig(guarded))
-	a.leader.dynamic, errs[2] = dynamic.NewForConfig(guarded)
-	a.metadata, errs[3] = metadata.NewForConfig(b.RESTConfig)
-	a.quick.core, errs[4] = kubernetes.NewForConfig(cluster.ClientConfig(quick))
-	a.quick.dynamic, errs[5] = dynamic.NewForConfig(quick)
-	for _, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("clientConnection: %w", err)
-		}
-	}
-	a.binds = a.leader.core
-	return a, nil
 }

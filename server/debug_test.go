@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/tls"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -92,7 +91,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		}
 		free.Close()
 		cfg.Serving.Listen, cfg.Debug.Listen = free.Addr().String(), p.Addr().String()
-		_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+		_, err = New(quiet(cfg))
 		if err == nil || !strings.HasPrefix(err.Error(), "debug.listen: ") {
 			t.Errorf("error %v, want one about debug.listen", err)
 		}

@@ -36,12 +36,12 @@ func newFront(b *base, p *parts) (*front, error) {
 	f := &front{
 		log: b.Logger, patience: b.Config.Timeouts.Shutdown.Duration, asks: b.Config.Serving.TLS.AsksClients(), traces: p.traces,
 	}
-	f.readiness = app.NewReadiness(app.ReadinessOptions{Synced: p.ahead.synced, Certified: p.https.ready, Election: p.api.election})
+	f.readiness = app.NewReadiness(app.ReadinessOptions{Synced: p.ahead.synced, Certified: p.https.ready, Election: p.api.Election})
 	bodies := newBodies(b.Registry, b.Config)
 	verbs := extender.New(verbOptions(b, p, bodies, f.readiness))
 	locks := newCanary(b, verbs, clock.RealClock{})
 	reloader := app.NewReloader(app.ReloadOptions{
-		Logger: b.Logger, Clock: clock.RealClock{}, Registerer: b.Registry, File: b.ConfigFile, Config: b.Config, Profiles: p.profiles,
+		Logger: b.Logger, Clock: clock.RealClock{}, Registerer: b.Registry, File: b.File, Config: b.Config, Profiles: p.profiles,
 		Unused: []string{"rescheduler"},
 	})
 	served := &served{
@@ -81,10 +81,10 @@ func newFront(b *base, p *parts) (*front, error) {
 // verbOptions are what the verbs are made with.
 func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readiness) extender.Options {
 	o := extender.Options{
-		Logger: b.Logger, Registerer: b.Registry, Cluster: b.cluster, Profiles: p.profiles.InForce(), Client: p.api.binds,
+		Logger: b.Logger, Registerer: b.Registry, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Client: p.api.binds,
 		BindTime: extender.BindTime(b.Config.Timeouts), Bodies: bodies, Traces: p.traces, Ready: readiness.Serving,
 	}
-	if p.api.client != nil {
+	if p.api.live() {
 		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
 		o.Refusals = p.ahead.requeuer
 	}
@@ -96,11 +96,11 @@ func consoleOptions(
 	b *base, p *parts, bodies *body.Readers, readiness *app.Readiness, reloader *app.Reloader, ports func() []*app.Port,
 ) console.Options {
 	o := console.Options{
-		Process: b.about, Cluster: b.cluster, Profiles: p.profiles.InForce(), Usage: p.load.feed, Configuration: reloader, Readiness: readiness,
-		Snapshot: b.SnapshotFiles, Elected: p.api.election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
+		Process: b.About, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Usage: p.usage.Feed, Configuration: reloader, Readiness: readiness,
+		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
 		Gangs: p.ahead.gangs,
 	}
-	if p.api.client != nil {
+	if p.api.live() {
 		o.Reservations, o.Nominations = p.view.reservations, p.ahead.nominator
 	}
 	return o

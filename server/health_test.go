@@ -1,7 +1,6 @@
 package server
 
 import (
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -55,7 +54,7 @@ func TestAHealthAddressInUseNamesTheField(t *testing.T) {
 	defer taken.Close()
 	cfg := config.Default()
 	cfg.Serving.Listen, cfg.Debug.Listen, cfg.Serving.HealthListen = "127.0.0.1:0", "127.0.0.1:0", taken.Addr().String()
-	_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	_, err = New(quiet(cfg))
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.healthListen: listen tcp ") {
 		t.Errorf("error %v, want that the address of serving.healthListen is in use", err)
 	}

@@ -1,103 +1,73 @@
 package server
 
 import (
-	"context"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/source"
-	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/server/app"
 )
 
-// load brings usage into the view, and serves NodeMetrics.
-type load struct {
-	feed    *usage.Feed
-	events  *app.Events // nil where nothing is done
-	handled map[schema.GroupVersionResource]cluster.CustomHandler
-	leading []app.Component
-}
-
-// newLoad sets up what the configuration asks for.
-func newLoad(b *base, a *api) (*load, error) {
-	cfg := &b.Config.Load
-	if a.client == nil || cfg.Source == config.LoadSourceNone && !cfg.NodeMetrics.Manage {
-		return &load{feed: &usage.Feed{}, handled: map[schema.GroupVersionResource]cluster.CustomHandler{}}, nil
+// newUsage sets up what brings usage into the view, and what the configuration asks to be done for NodeMetrics.
+func newUsage(b *base, a *api) (*app.Usage, []app.Component, error) {
+	if !a.live() {
+		return app.NoUsage(), nil, nil
 	}
-	l := &load{events: app.NewEvents(a.client, "muster")}
-	store := nodemetric.NewStore()
-	followers := l.keepNodeMetrics(b, a, store, l.events.Recorder())
-	var err error
-	l.feed, l.handled, err = app.NewUsage(app.UsageOptions{
-		Logger: b.Logger, Registerer: b.Registry, Cluster: b.cluster, Config: b.Config, RESTConfig: b.RESTConfig,
-		Expirations: loadaware.Expirations(b.Config.Profiles), Durations: loadaware.Durations(b.Config.Profiles),
-		NodeMetrics: store, Watches: len(l.leading) > 0, Followers: followers,
-		Events: l.events, Lease: b.Config.LeaderElection.ResourceName,
+	cfg := &b.Config.Load
+	events, store := app.NewEvents(a.Core, b.About.Name), nodemetric.NewStore()
+	keepers, followers := keepNodeMetrics(b, a, store, events.Recorder())
+	usage, err := app.NewUsage(b.Base, a.API, app.UsageOptions{
+		NodeMetrics: store, Watches: len(keepers) > 0, Followers: followers, Events: events, Lease: b.Config.LeaderElection.ResourceName,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b.Logger.Info("usage of nodes",
 		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.NodeMetrics.Report)
-	return l, nil
+	return usage, keepers, nil
 }
 
-// keepNodeMetrics sets up what is done for NodeMetrics beside reading them, and returns who is told what a
-// source says.
-func (l *load) keepNodeMetrics(b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder) []source.Follower {
+// keepNodeMetrics returns what is done for NodeMetrics beside reading them, and who is told what a source says.
+func keepNodeMetrics(
+	b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder,
+) (keepers []app.Component, followers []source.Follower) {
 	cfg := b.Config.Load.NodeMetrics
 	if !cfg.Manage && !cfg.Report {
-		return nil
+		return nil, nil
 	}
 	metrics := nodemetric.NewMetrics(b.Registry)
 	if cfg.Manage {
 		controller := nodemetric.NewController(nodemetric.ControllerOptions{
-			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.cluster, Store: store,
-			Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
+			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.Cluster, Store: store,
+			Core: a.Leader.Core, Dynamic: a.Leader.Dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
 		})
-		l.leading = append(l.leading, app.Part("NodeMetrics", app.Leading, controller.Run))
+		keepers = append(keepers, app.Part("NodeMetrics", app.Leading, controller.Run))
 	}
-	if !cfg.Report {
-		return nil
+	if cfg.Report {
+		reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{
+			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: a.Leader.Dynamic,
+		})
+		keepers = append(keepers, app.Part("reports to NodeMetrics", app.Leading, reporter.Run))
+		followers = append(followers, reporter)
 	}
-	reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{
-		Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: a.leader.dynamic,
-	})
-	l.leading = append(l.leading, app.Part("reports to NodeMetrics", app.Leading, reporter.Run))
-	return []source.Follower{reporter}
-}
-
-// components keep usage up to date. A replica that does not lead reads it as well, and so has it when it
-// comes to lead. wait returns when the view of the cluster is complete.
-func (l *load) components(wait func(context.Context) error) []app.Component {
-	if l.events == nil {
-		return nil
-	}
-	return append(l.leading, app.Component{Name: "usage", When: app.Always, Run: func(ctx context.Context) error {
-		return l.events.Run(ctx, func(ctx context.Context) { l.feed.Run(ctx, wait) })
-	}})
+	return keepers, followers
 }
 
 // newProfiles puts the profiles of the configuration in force.
-func newProfiles(b *base, l *load, r *registration) (*app.Profiles, error) {
-	o := app.ProfileOptions{
-		Registerer: b.Registry, Cluster: b.cluster, Config: b.Config,
-		Load: loadaware.Options{Logger: b.Logger, Metrics: loadaware.NewMetrics(b.Registry)},
+func newProfiles(b *base, usage *app.Usage, r *registration) (*app.Profiles, error) {
+	profiles, err := app.NewProfiles(app.ProfileOptions{
+		Registerer: b.Registry, Cluster: b.Cluster, Config: b.Config, Load: b.Load,
 		Follow: func(profiles []config.Profile) {
-			l.feed.Follow(profiles)
+			usage.Follow(profiles)
 			r.follow(profiles)
 		},
-	}
-	profiles, err := app.NewProfiles(o)
+	})
 	if err != nil {
 		return nil, err
 	}
-	b.Registry.MustRegister(loadaware.NewCollector(profiles.InForce(), b.cluster))
+	b.Registry.MustRegister(loadaware.NewCollector(profiles.InForce(), b.Cluster))
 	return profiles, nil
 }

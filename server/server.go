@@ -3,45 +3,26 @@ package server
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"slices"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/tracing"
-	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
-	"muster.dev/muster/cluster"
-	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
 )
 
-// Options of a Server.
+// Options of a Server. Either RESTConfig or SnapshotFiles is required.
 type Options struct {
-	// Config is decoded, defaulted and valid. Required.
-	Config *config.Configuration
-	// ConfigFile is where it comes from. Its profiles are put in force when it changes.
-	ConfigFile app.ConfigFile
-	// RESTConfig is the connection to the API server. Either it or SnapshotFiles is
-	// required.
+	app.Options
+	// RESTConfig is the connection to the API server.
 	RESTConfig *rest.Config
 	// SnapshotFiles are dumps to answer from instead; "-" is Stdin.
 	SnapshotFiles []string
 	Stdin         io.Reader
-	// Version is the version that /version reports.
-	Version string
-	// Flags of the command line by name, which /flagz shows.
-	Flags map[string]string
-	// Logger is required.
-	Logger *slog.Logger
-	// Registry takes the metrics and shows them at /metrics; nil stands for a new one.
-	Registry inspect.Registry
 }
 
 // Server is one muster process, whose ports are open.
@@ -91,28 +72,15 @@ type surroundings struct {
 
 // base holds what all parts of a server are made with.
 type base struct {
-	Options
+	*app.Base
+	options Options
 	around  surroundings
-	about   *inspect.Process
-	cluster *cluster.Cluster
-}
-
-func newBase(o Options, around surroundings) *base {
-	if o.Registry == nil {
-		o.Registry = prometheus.NewRegistry()
-	}
-	inspect.RegisterRuntime(o.Registry, o.Version)
-	return &base{
-		Options: o, around: around,
-		about:   &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
-		cluster: cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration}),
-	}
 }
 
 // parts are what a server is made of behind its ports.
 type parts struct {
 	api          *api
-	load         *load
+	usage        *app.Usage
 	profiles     *app.Profiles
 	registration *registration
 	view         *view
@@ -123,21 +91,21 @@ type parts struct {
 
 // build wires a server, from the view of the cluster up to the ports.
 func build(o Options, around surroundings) (*Server, error) {
-	b := newBase(o, around)
+	b := &base{app.NewBase("muster", o.Options), o, around}
 	api, err := newAPI(b)
 	if err != nil {
 		return nil, err
 	}
-	load, err := newLoad(b, api)
+	usage, keepers, err := newUsage(b, api)
 	if err != nil {
 		return nil, err
 	}
 	registration := newRegistration(o.Logger, b.Registry)
-	profiles, err := newProfiles(b, load, registration)
+	profiles, err := newProfiles(b, usage, registration)
 	if err != nil {
 		return nil, err
 	}
-	view, err := newView(b, api, load, profiles.InForce())
+	view, err := newView(b, api, usage, profiles.InForce())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +122,7 @@ func build(o Options, around surroundings) (*Server, error) {
 		return nil, err
 	}
 	front, err := newFront(b, &parts{
-		api: api, load: load, profiles: profiles, registration: registration, view: view, ahead: ahead, https: https, traces: traces,
+		api: api, usage: usage, profiles: profiles, registration: registration, view: view, ahead: ahead, https: https, traces: traces,
 	})
 	if err != nil {
 		return nil, err
@@ -162,12 +130,13 @@ func build(o Options, around surroundings) (*Server, error) {
 	return &Server{ports: front.ports, process: &app.Process{
 		Logger: o.Logger,
 		Components: slices.Concat(
-			api.components(b), front.components, https.components, view.components, load.components(view.wait), ahead.components,
+			api.components(b), front.components, https.components, view.components,
+			keepers, []app.Component{usage.Component(view.wait)}, ahead.components,
 		),
 		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
 		Patience: o.Config.Timeouts.Shutdown.Duration,
 		Wait:     ahead.wait,
-		Election: api.election,
+		Election: api.Election,
 		CatchUp:  view.catchUp,
 		Begin:    ahead.follow,
 	}}, nil

@@ -76,14 +76,20 @@ func newProcessIn(t *testing.T, around surroundings, change ...func(*config.Conf
 	}
 	p := &process{t: t, config: cfg, log: &servertest.Log{}, ended: make(chan error, 1)}
 	var err error
-	p.Server, err = build(Options{
-		Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Version: "v1.2.3",
-		Logger: slog.New(slog.NewTextHandler(p.log, nil)),
-	}, around)
+	o := quiet(cfg)
+	o.Version, o.Logger = "v1.2.3", slog.New(slog.NewTextHandler(p.log, nil))
+	p.Server, err = build(o, around)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// quiet are the options of a server that answers from the dump and logs nothing.
+func quiet(cfg *config.Configuration) Options {
+	return Options{SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Options: app.Options{
+		Config: cfg, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+	}}
 }
 
 // port is the one that a field asked for.
@@ -230,14 +236,16 @@ func TestAnAddressInUseNamesTheField(t *testing.T) {
 	defer taken.Close()
 	cfg := config.Default()
 	cfg.Serving.Listen, cfg.Debug.Listen = taken.Addr().String(), "127.0.0.1:0"
-	_, err = New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	_, err = New(quiet(cfg))
 	if want := "serving.listen: listen tcp " + taken.Addr().String() + ": bind: address already in use"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
 func TestAServerNeedsSomethingToAnswerFrom(t *testing.T) {
-	err := Run(t.Context(), Options{Config: config.Default(), Logger: slog.New(slog.DiscardHandler)})
+	o := quiet(config.Default())
+	o.SnapshotFiles = nil
+	err := Run(t.Context(), o)
 	if err == nil || err.Error() != "neither an API server nor a snapshot to answer from" {
 		t.Errorf("error %v", err)
 	}

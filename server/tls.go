@@ -60,10 +60,10 @@ func newHTTPS(b *base, a *api) (*https, error) {
 	}
 	var keeper *certs.Keeper
 	if settings.SelfManaged.Enabled() {
-		if a.client == nil {
+		if !a.live() {
 			return nil, errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
 		}
-		o := certs.Options{Logger: b.Logger, Clock: clock.RealClock{}, Client: a.client, Config: settings.SelfManaged}
+		o := certs.Options{Logger: b.Logger, Clock: clock.RealClock{}, Client: a.Core, Config: settings.SelfManaged}
 		if len(settings.AllowedClientNames) > 0 {
 			o.ClientName = settings.AllowedClientNames[0]
 		}

@@ -294,7 +294,7 @@ func TestACertificateOfMustersOwnNeedsAnAPIServer(t *testing.T) {
 	cfg := config.Default()
 	cfg.Serving.Listen, cfg.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Serving.TLS.SelfManaged = config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
-	_, err := New(Options{Config: cfg, SnapshotFiles: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler)})
+	_, err := New(quiet(cfg))
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.tls.selfManaged: ") {
 		t.Errorf("error %v, want one about serving.tls.selfManaged", err)
 	}

@@ -29,24 +29,24 @@ type view struct {
 	catchUp func(ctx context.Context) error
 }
 
-func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, error) {
-	if a.client == nil {
+func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*view, error) {
+	if !a.live() {
 		return newDump(b)
 	}
 	v := &view{}
 	keeper := reservation.New(reservation.Options{
-		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles,
+		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
 		Changed: func() { v.placeholders.PlansChanged() },
 	})
-	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
-	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
-		Client: a.client, Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
+	u.Handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
+		Client: a.Core, Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic, Metadata: a.Metadata,
 	})
 	if err != nil {
 		return nil, err
 	}
 	namespace := b.Config.LeaderElection.ResourceNamespace
-	shown := placeholder.NewWatch(a.client, namespace)
+	shown := placeholder.NewWatch(a.Core, namespace)
 	*v = *newWatched(watcher)
 	var kept atomic.Bool // room is kept also for pods that the watch showed after their plan
 	v.synced = func() bool { return watcher.Synced() && shown.Synced() && kept.Load() }
@@ -58,8 +58,8 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	}
 	v.reservations = keeper
 	v.placeholders = placeholder.New(placeholder.Options{
-		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles, Keeper: keeper,
-		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
+		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper,
+		Client: placeholder.NewClient(a.quick.Core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
 	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {
@@ -71,7 +71,7 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 			keeper.Run(ctx)
 		}),
 		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
-			keeper.Confirm(ctx, reservation.NewWriter(a.leader.dynamic), v.placeholders)
+			keeper.Confirm(ctx, reservation.NewWriter(a.Leader.Dynamic), v.placeholders)
 		}),
 		app.Part("watch on placeholder pods", app.Always, shown.Run),
 		app.Part("placeholder pods", app.Leading, v.placeholders.Run),
@@ -81,7 +81,7 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 
 // newDump is the view of dumps.
 func newDump(b *base) (*view, error) {
-	loaded, err := usage.Load(b.cluster, b.Logger, b.SnapshotFiles, b.Stdin)
+	loaded, err := usage.Load(b.Cluster, b.Logger, b.options.SnapshotFiles, b.options.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func newDump(b *base) (*view, error) {
 		nothing := func(context.Context) error { return nil }
 		return &view{synced: func() bool { return true }, wait: nothing, catchUp: nothing}, nil
 	}
-	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{Client: b.around.watched})
+	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{Client: b.around.watched})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,12 @@
 //
 // A build with the tag lockorder checks the order, as make test does: a lock that is taken out of it
 // panics and names both. Else a Mutex is a [sync.Mutex], and costs as much.
+//
+// Libraries do not take its place. go-deadlock finds two orders once both were seen, and knows no declared one, so it
+// lets pass what tests do in one wrong order only; it stands in the product's way, switched off. The checks of gVisor
+// (checklocks) are about which lock guards a field. The number of a goroutine is found where the runtime keeps it, as
+// petermattis/goid does with offsets for each release of Go: to read it off a stack makes the tests of package gang take
+// ten times as long.
 package lock
 
 // Rank is the place of a lock in the order.

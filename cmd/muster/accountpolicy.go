@@ -6,9 +6,6 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-const accountPolicyHeader = `# Bounds what muster's account may change of pods and nodes. Printed by 'muster account-policy'.
-`
-
 func newAccountPolicyCommand() *cobra.Command {
 	var name, user, rescheduler string
 	var scheduler bool
@@ -46,14 +43,12 @@ or a kube-scheduler is as well (--with-scheduler), one policy lets each do what 
 				Rescheduler: user == rescheduler,
 				Scheduler:   scheduler,
 			}
-			policy, binding := admission.AccountPolicy(muster)
-			recordPolicy, recordBinding := admission.RecordPolicy(name + "-records")
-			documents := []any{policy, binding, recordPolicy, recordBinding}
+			policies := []string{muster.Policy(), admission.RecordPolicy(name + "-records")}
 			if rescheduler != "" && rescheduler != user {
-				policy, binding := admission.AccountPolicy(admission.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true})
-				documents = append(documents, policy, binding)
+				other := admission.Account{Name: name + "-rescheduler-account", User: rescheduler, Rescheduler: true}
+				policies = append(policies, other.Policy())
 			}
-			return printDocuments(cmd.OutOrStdout(), accountPolicyHeader, documents...)
+			return printPolicies(cmd, policies...)
 		},
 	}
 	flags := cmd.Flags()

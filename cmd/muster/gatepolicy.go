@@ -9,10 +9,6 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-const gatePolicyHeader = `# Has the API server gate pods when they are created. Printed by 'muster gate-policy'.
-# muster lifts the gates.
-`
-
 func newGatePolicyCommand() *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
@@ -46,16 +42,7 @@ Delete them before muster goes, and then lift what gates there are: 'muster rele
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			policy, binding := admission.GatePolicy(members)
-			documents := []any{policy, binding}
-			if len(pods) > 0 {
-				policy, bindings := admission.AheadPolicy(pods)
-				documents = append(documents, policy)
-				for _, binding := range bindings {
-					documents = append(documents, binding)
-				}
-			}
-			return printDocuments(cmd.OutOrStdout(), gatePolicyHeader, documents...)
+			return printPolicies(cmd, admission.GatePolicies(members, pods))
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")

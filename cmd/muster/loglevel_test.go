@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"muster.dev/muster/server/logging"
 )
 
 // isMuster is an environment variable by which this test's program is muster.
@@ -114,13 +117,17 @@ func TestTheFlagOfTheLevelWinsOverTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, _, err := flags.decode(content)
+	options, err := flags.options(newRescheduleCommand(), &logging.Log{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, _, err := options.File.Decode(content)
 	if err != nil || changed.Logging.Level != "error" {
 		t.Errorf("with --log-level error a changed file of level warn means %q (%v)", changed.Logging.Level, err)
 	}
 	flags.log.level = "loud"
 	const want = `--log-level: logging.level: Unsupported value: "loud": supported values: "debug", "info", "warn", "error"`
-	if _, _, err := flags.decode(content); err == nil || err.Error() != want {
+	if _, _, err := options.File.Decode(content); err == nil || err.Error() != want {
 		t.Errorf("--log-level loud ends with\n%v\nwant\n%s", err, want)
 	}
 }

@@ -2,19 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
-
-const managedPolicyHeader = `# Has the API server make pods managed when they are created. Printed by 'muster managed-policy'.
-# It is of use with 'muster scheduler-config --managed' only.
-`
 
 func newManagedPolicyCommand() *cobra.Command {
 	var path string
@@ -40,12 +34,7 @@ them.`,
 			if err != nil {
 				return err
 			}
-			policy, bindings := admission.ManagedPolicy(schedulerNames(cfg))
-			documents := []any{policy}
-			for _, binding := range bindings {
-				documents = append(documents, binding)
-			}
-			return printDocuments(cmd.OutOrStdout(), managedPolicyHeader, documents...)
+			return printPolicies(cmd, admission.ManagedPolicy(schedulerNames(cfg)))
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
@@ -61,25 +50,8 @@ func schedulerNames(cfg *config.Configuration) []string {
 	return names
 }
 
-// printDocuments writes objects as YAML documents below a comment, without their status, which is the API server's.
-func printDocuments(out io.Writer, header string, documents ...any) error {
-	for i, document := range documents {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(document)
-		if err != nil {
-			return fmt.Errorf("encode %T: %w", document, err)
-		}
-		delete(fields, "status")
-		encoded, err := yaml.Marshal(fields)
-		if err != nil {
-			return fmt.Errorf("encode %T: %w", document, err)
-		}
-		above := "---\n"
-		if i == 0 {
-			above = header
-		}
-		if _, err := fmt.Fprintf(out, "%s%s", above, encoded); err != nil {
-			return err
-		}
-	}
-	return nil
+// printPolicies prints the policies of a command.
+func printPolicies(cmd *cobra.Command, policies ...string) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "# Printed by '%s'.\n%s", cmd.CommandPath(), strings.Join(policies, "---\n"))
+	return err
 }

@@ -3,8 +3,12 @@ package main
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/document"
+	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/logging"
 )
 
 // fieldFlag is a flag that says what a field of the configuration says, and wins over it.
@@ -31,12 +35,28 @@ func override(cfg *config.Configuration, flags ...fieldFlag) error {
 	return nil
 }
 
-// decodeChanged is the configuration that a later content of its file stands for, with flags put on top of it.
-func decodeChanged(
-	file string, content []byte, override func(*config.Configuration) error,
-) (cfg *config.Configuration, warnings []string, err error) {
-	if cfg, warnings, err = document.DecodeFrom(file, content); err != nil {
-		return nil, nil, err
+// processOptions returns the options of a process that runs by a configuration of a file, with flags put on top of it: now, and
+// of each later content of the file.
+func processOptions(
+	cmd *cobra.Command, log *logging.Log,
+	file string, cfg *config.Configuration, warnings []string, override func(*config.Configuration) error,
+) (app.Options, error) {
+	if err := override(cfg); err != nil {
+		return app.Options{}, usagef(cmd, "%w", err)
 	}
-	return cfg, warnings, override(cfg)
+	log.Level.Set(cfg.Logging.Level.Level())
+	for _, warning := range warnings {
+		log.Logger.Warn("configuration", "warning", warning)
+	}
+	decode := func(content []byte) (*config.Configuration, []string, error) {
+		changed, warnings, err := document.DecodeFrom(file, content)
+		if err != nil {
+			return nil, nil, err
+		}
+		return changed, warnings, override(changed)
+	}
+	return app.Options{
+		Config: cfg, File: app.ConfigFile{Path: file, Decode: decode, LogLevel: &log.Level},
+		Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
+	}, nil
 }

@@ -21,9 +21,10 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/v1alpha2"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/rescheduler/loop"
 	"muster.dev/muster/server"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
+	"muster.dev/muster/server/rescheduling"
 )
 
 // everyMetric has both processes register all that they can. Of sources of usage, which replace
@@ -164,11 +165,12 @@ func TestTheReferenceOfMetricsIsWhatBothProcessesRegister(t *testing.T) {
 	}
 	log, nowhere := slog.New(slog.DiscardHandler), &rest.Config{Host: "http://127.0.0.1:1"}
 	body := "## muster serve\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return server.Run(ctx, server.Options{Config: cfg, RESTConfig: nowhere, Logger: log, Registry: r})
+		return server.Run(ctx, server.Options{Options: app.Options{Config: cfg, Logger: log, Registry: r}, RESTConfig: nowhere})
 	}) + "\n## muster reschedule\n\n" + metricsOf(t, func(ctx context.Context, r inspect.Registry) error {
-		return loop.Run(ctx, loop.Options{Config: cfg, Logger: log, Registry: r, Connect: func(config.ClientConnection) (*rest.Config, error) {
-			return nowhere, nil
-		}})
+		return rescheduling.Run(ctx, rescheduling.Options{
+			Options: app.Options{Config: cfg, Logger: log, Registry: r},
+			Connect: func(config.ClientConnection) (*rest.Config, error) { return nowhere, nil },
+		})
 	})
 	sources(t, ".", func(path string, file *ast.File) {
 		for _, name := range metricNames(file).UnsortedList() {

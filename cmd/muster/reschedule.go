@@ -8,9 +8,8 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/rescheduler/loop"
-	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
+	"muster.dev/muster/server/rescheduling"
 )
 
 func newRescheduleCommand() *cobra.Command {
@@ -43,7 +42,7 @@ and the log says so.`,
 					return err
 				}
 				options.Registry = registry
-				return loop.Run(cmd.Context(), options)
+				return rescheduling.Run(cmd.Context(), options)
 			})
 		},
 	}
@@ -64,27 +63,13 @@ func (f *rescheduleFlags) register(flags *pflag.FlagSet) {
 }
 
 // options loads the configuration, and puts the flags on top of it.
-func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (loop.Options, error) {
+func (f *rescheduleFlags) options(cmd *cobra.Command, log *logging.Log) (rescheduling.Options, error) {
 	cfg, warnings, err := loadConfig(f.config)
 	if err != nil {
-		return loop.Options{}, err
+		return rescheduling.Options{}, err
 	}
-	if err := f.override(cfg); err != nil {
-		return loop.Options{}, usagef(cmd, "%w", err)
-	}
-	log.Level.Set(cfg.Logging.Level.Level())
-	for _, warning := range warnings {
-		log.Logger.Warn("configuration", "warning", warning)
-	}
-	return loop.Options{
-		Config: cfg, Connect: restConfig, Logger: log.Logger, Version: buildInfo().Main.Version, Flags: flagValues(cmd),
-		File: app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
-	}, nil
-}
-
-// decode reads a later content of the configuration file.
-func (f *rescheduleFlags) decode(content []byte) (*config.Configuration, []string, error) {
-	return decodeChanged(f.config, content, f.override)
+	options, err := processOptions(cmd, log, f.config, cfg, warnings, f.override)
+	return rescheduling.Options{Options: options, Connect: restConfig}, err
 }
 
 // override puts the flags on top of the configuration. If the flags make it invalid, the error names them.

@@ -9,10 +9,6 @@ import (
 	"muster.dev/muster/server/admission"
 )
 
-const schedulerPolicyHeader = `# Has the API server set the schedulerName of pods of labelled namespaces when they are created.
-# Printed by 'muster scheduler-policy'.
-`
-
 func newSchedulerPolicyCommand() *cobra.Command {
 	var path string
 	var managed bool
@@ -48,8 +44,7 @@ added or renamed. Pods that there are stay with the scheduler that they have.`,
 				members, _ := admission.Gated(cfg)
 				gated = slices.DeleteFunc(members, func(name string) bool { return !slices.Contains(schedulers, name) })
 			}
-			policy, binding := admission.SchedulerPolicy(schedulers, gated, managed)
-			return printDocuments(cmd.OutOrStdout(), schedulerPolicyHeader, policy, binding)
+			return printPolicies(cmd, admission.SchedulerPolicy(schedulers, gated, managed))
 		},
 	}
 	cmd.Flags().BoolVar(&managed, "managed", false, "make pods managed as well; see 'muster managed-policy'")

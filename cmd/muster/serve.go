@@ -9,7 +9,6 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server"
-	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/logging"
 )
 
@@ -97,21 +96,9 @@ func (f *serveFlags) options(cmd *cobra.Command, log *logging.Log) (server.Optio
 	if err != nil {
 		return server.Options{}, err
 	}
-	if err := f.override(cfg); err != nil {
-		return server.Options{}, usagef(cmd, "%w", err)
-	}
-	log.Level.Set(cfg.Logging.Level.Level())
-	for _, warning := range warnings {
-		log.Logger.Warn("configuration", "warning", warning)
-	}
-	options := server.Options{
-		Logger:        log.Logger,
-		Config:        cfg,
-		ConfigFile:    app.ConfigFile{Path: f.config, Decode: f.decode, LogLevel: &log.Level},
-		SnapshotFiles: f.snapshots,
-		Stdin:         cmd.InOrStdin(),
-		Version:       buildInfo().Main.Version,
-		Flags:         flagValues(cmd),
+	options := server.Options{SnapshotFiles: f.snapshots, Stdin: cmd.InOrStdin()}
+	if options.Options, err = processOptions(cmd, log, f.config, cfg, warnings, f.override); err != nil {
+		return server.Options{}, err
 	}
 	if len(f.snapshots) == 0 {
 		if options.RESTConfig, err = restConfig(cfg.ClientConnection); err != nil {
@@ -119,11 +106,6 @@ func (f *serveFlags) options(cmd *cobra.Command, log *logging.Log) (server.Optio
 		}
 	}
 	return options, nil
-}
-
-// decode reads a later content of the configuration file.
-func (f *serveFlags) decode(content []byte) (*config.Configuration, []string, error) {
-	return decodeChanged(f.config, content, f.override)
 }
 
 // override puts the flags on top of the configuration. If the flags make it invalid, the error names them.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server"
+	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/remote"
 )
 
@@ -71,9 +73,9 @@ func (f *snapshotFlags) newServer(cmd *cobra.Command) (*server.Server, error) {
 	const anyPort = "127.0.0.1:0"
 	cfg.Serving.Listen, cfg.Serving.HealthListen, cfg.Serving.WebhookListen, cfg.Serving.TLS = anyPort, "", "", config.TLS{}
 	cfg.Debug, cfg.LeaderElection.LeaderElect, cfg.Tracing.Endpoint = config.Debug{Enabled: true, Listen: anyPort}, false, ""
-	return server.New(server.Options{
-		Config: cfg, SnapshotFiles: f.files, Stdin: cmd.InOrStdin(), Version: buildInfo().Main.Version, Logger: slog.New(slog.DiscardHandler),
-	})
+	return server.New(server.Options{SnapshotFiles: f.files, Stdin: cmd.InOrStdin(), Options: app.Options{
+		Config: cfg, Version: buildInfo().Main.Version, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
+	}})
 }
 
 // untilReady returns once a muster is ready that has nodes.

@@ -218,6 +218,9 @@ func TestNoPackageImportsSideways(t *testing.T) {
 	for _, wrong := range report.sideways {
 		t.Error(wrong)
 	}
+	for _, pair := range report.shape.circles {
+		t.Errorf("%s and %s import each other's packages", pair[0], pair[1])
+	}
 }
 
 func TestTheTableOfThisRepositoryIsUpToDate(t *testing.T) {

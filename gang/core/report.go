@@ -22,40 +22,47 @@ import (
 
 // Summary is how far a gang is.
 type Summary struct {
-	Name      string // namespace/name
-	Label     string // that makes pods its members
-	MinMember int    // 0 when that is not known
-	Priority  int32
+	Name      string `json:"gang"`      // namespace/name
+	Label     string `json:"label"`     // that makes pods its members
+	MinMember int    `json:"minMember"` // 0 when that is not known
+	Priority  int32  `json:"priority"`
 	// Room says how the places of members are kept that go without a bind call; "" when there are none.
-	Room record.Room
+	Room record.Room `json:"room,omitempty"`
 	// How many members are how far. Held are the members that have come and wait for the others, also while the
 	// call of one has ended and is to come again, or their gates are on and their room is kept; binding are the members that
 	// are let go.
-	Pending, Placed, Held, Binding, Bound int
+	Pending int `json:"pending"`
+	Placed  int `json:"placed"`
+	Held    int `json:"held"`
+	Binding int `json:"binding"`
+	Bound   int `json:"bound"`
 	// How many pods have finished.
-	Succeeded, Failed int
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
 	// Why it waits, in words; "" when it does not.
-	Why string
+	Why string `json:"why,omitempty"`
 	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
 	// that plan ends without quorum. They are zero when there is none.
-	Denied, Planned, Deadline time.Time
+	Denied   time.Time `json:"denied,omitzero"`
+	Planned  time.Time `json:"planned,omitzero"`
+	Deadline time.Time `json:"deadline,omitzero"`
 }
 
 // Details is all about a gang.
 type Details struct {
 	Summary
-	Members []Member // by name
+	Members []Member `json:"members"` // by name
 }
 
 // Member is how far a member is.
 type Member struct {
-	Pod   string // its name
-	Stage string
-	Node  string        // its place, "" when it has none
-	Age   time.Duration // of the stage
+	Pod        string  `json:"pod"` // its name
+	Stage      string  `json:"stage"`
+	Node       string  `json:"node,omitempty"` // its place, "" when it has none
+	AgeSeconds float64 `json:"ageSeconds"`     // of the stage
 	// Room says how its place is kept while it waits there, or is on its way, without a bind call; "" for one that does
 	// not.
-	Room record.Room
+	Room record.Room `json:"room,omitempty"`
 }
 
 // Knows reports whether a pod is a member.
@@ -87,7 +94,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: g.summary()}
+		about := Details{Summary: g.summary(), Members: []Member{}}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -112,7 +119,7 @@ func (p *member) about(now time.Time) Member {
 	if p.stage == pending && p.gated() {
 		stage = "gated"
 	}
-	m := Member{Pod: p.pod.Name, Stage: stage, Node: p.place, Age: now.Sub(p.since)}
+	m := Member{Pod: p.pod.Name, Stage: stage, Node: p.place, AgeSeconds: now.Sub(p.since).Round(time.Millisecond).Seconds()}
 	if p.stage == reserved || p.stage == due {
 		m.Room = p.room
 	}

@@ -68,5 +68,5 @@ func (b *book) end(p *nominee, outcome Outcome) {
 	}
 	p.open = false
 	b.metrics.ended.WithLabelValues(string(outcome)).Inc()
-	b.history.add(Ended{Pod: name(p.pod), Node: p.node, Outcome: outcome, At: b.clock.Now(), Attempt: p.attempts})
+	b.history.add(Ended{Pod: p.pod.FullName(), Node: p.node, Outcome: outcome, At: b.clock.Now().UTC(), Attempt: p.attempts})
 }

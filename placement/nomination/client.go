@@ -2,7 +2,6 @@ package nomination
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -66,29 +65,19 @@ func (c *RESTClient) WakeAll(ctx context.Context, pod *corev1.Pod, node string) 
 }
 
 func (c *RESTClient) nominate(ctx context.Context, pod *corev1.Pod, node string, metadata map[string]any) error {
-	patch, err := json.Marshal(map[string]any{
+	return cluster.PatchPodStatus(c.core, types.MergePatchType, pod, map[string]any{
 		"metadata": metadata,
 		"status":   map[string]any{"nominatedNodeName": nullIfEmpty(node)},
-	})
-	if err != nil {
-		return err
-	}
-	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+	}).MaxRetries(0).Do(ctx).Error()
 }
 
 // Wake has kube-scheduler try a pod again that it has put aside until an event. It compares
 // pods without their status, so that a nomination is no event (isPodUpdated in pkg/scheduler/backend/queue/scheduling_queue.go).
 // So an annotation is changed. That can be written with the status, which takes no right to the rest of the pod.
 func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	return cluster.PatchPodStatus(c.core, types.MergePatchType, pod, map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "annotations": map[string]string{AnnotationWoken: c.clock.Now().UTC().Format(time.RFC3339Nano)},
-	}})
-	if err != nil {
-		return err
-	}
-	return c.core.Patch(types.MergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+	}}).MaxRetries(0).Do(ctx).Error()
 }
 
 // Evict deletes a pod as kube-scheduler does when it preempts: its status says first that it
@@ -96,18 +85,13 @@ func (c *RESTClient) Wake(ctx context.Context, pod *corev1.Pod) error {
 // (PreemptPod in pkg/scheduler/framework/preemption/executor.go). A pod that is gone is no
 // error.
 func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor string) error {
-	patch, err := json.Marshal(map[string]any{
+	err := cluster.PatchPodStatus(c.core, types.StrategicMergePatchType, pod, map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
 			Message: "muster: preempting to accommodate " + preemptor, LastTransitionTime: metav1.NewTime(c.clock.Now()),
 		}}},
-	})
-	if err != nil {
-		return err
-	}
-	err = c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+	}).MaxRetries(0).Do(ctx).Error()
 	if err == nil {
 		err = c.core.Delete().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 			MaxRetries(0).Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}).Do(ctx).Error()
@@ -121,15 +105,10 @@ func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor strin
 // LiftGate implements [Gates]. It takes a scheduling gate off a pod, whatever its version. Gates that others put on
 // it stay.
 func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error {
-	patch, err := json.Marshal(map[string]any{
+	return cluster.PatchPod(c.core, types.StrategicMergePatchType, pod, map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
 		"spec":     map[string]any{"schedulingGates": []any{map[string]any{"$patch": "delete", "name": gate}}},
-	})
-	if err != nil {
-		return err
-	}
-	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Param("fieldManager", cluster.FieldManager).MaxRetries(0).Body(patch).Do(ctx).Error()
+	}).MaxRetries(0).Do(ctx).Error()
 }
 
 func nullIfEmpty(node string) any {

@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"muster.dev/muster/cluster"
 )
 
 // Ended is a nomination that ended.
 type Ended struct {
-	Pod     string // namespace/name
-	Node    string
-	Outcome Outcome
-	Attempt int
-	At      time.Time
+	Pod     string    `json:"pod"` // namespace/name
+	Node    string    `json:"node"`
+	Outcome Outcome   `json:"why"`
+	At      time.Time `json:"at"`
+	Attempt int       `json:"attempt"`
 }
 
 // history keeps the last nominations that came to nothing, and counts all.
@@ -43,36 +41,40 @@ func (h *history) add(e Ended) {
 
 // Pending is a pending pod.
 type Pending struct {
-	Pod     string // namespace/name
-	Stage   string
-	Node    string // where it is nominated or was last, "" when never
-	Attempt int
-	Age     time.Duration // of the stage
+	Pod        string  `json:"pod"`            // namespace/name
+	Node       string  `json:"node,omitempty"` // where it is nominated or was last, "" when never
+	Stage      string  `json:"stage"`
+	AgeSeconds float64 `json:"ageSeconds"` // of the stage
+	Attempt    int     `json:"attempt"`
 }
 
 // Report tells the present work of a Nominator.
 type Report struct {
 	// Pausing says that nothing is nominated at present, since the API server is slow.
-	Pausing bool
-	// SteppingAside says that none but gated pods are nominated at present: that saves too little, which is Saving, 0
-	// while it is not known, or the scheduler takes pods in another order.
-	SteppingAside bool
-	Saving        time.Duration
+	Pausing bool `json:"pausing"`
+	// SteppingAside says that none but gated pods are nominated at present: few pods wait, the scheduler takes pods in
+	// another order, or it saves too little.
+	SteppingAside bool `json:"steppingAside"`
+	// SavingSeconds is how much sooner kube-scheduler comes to its next pod by a nomination, 0 while that is not known.
+	SavingSeconds float64 `json:"savingSeconds"`
 	// Stages counts the pending pods by stage, Ended the nominations by outcome.
-	Stages map[string]int
-	Ended  map[Outcome]int
+	Stages map[string]int  `json:"stages"`
+	Ended  map[Outcome]int `json:"ended"`
 	// InFlight are the pods with a nomination that has not ended, the oldest first.
-	InFlight []Pending
+	InFlight []Pending `json:"inFlight"`
 	// Missed are the last nominations that came to nothing, the newest first.
-	Missed []Ended
+	Missed []Ended `json:"missed"`
 }
 
 // Report returns the present state.
 func (n *Nominator) Report() Report {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := Report{Pausing: n.writer.Pausing(), SteppingAside: n.course.stepsAside(), Stages: map[string]int{}, Ended: map[Outcome]int{}}
-	r.Saving, _ = n.course.saving.perPod(n.clock.Now())
+	saving, _ := n.course.saving.perPod(n.clock.Now())
+	r := Report{
+		Pausing: n.writer.Pausing(), SteppingAside: n.course.stepsAside(), SavingSeconds: saving.Seconds(),
+		Stages: map[string]int{}, Ended: map[Outcome]int{}, InFlight: []Pending{}, Missed: []Ended{},
+	}
 	for s := range stages {
 		r.Stages[s.String()] = n.course.counts[s]
 	}
@@ -85,9 +87,9 @@ func (n *Nominator) Report() Report {
 		}
 	}
 	slices.SortFunc(r.InFlight, func(a, b Pending) int {
-		return cmp.Or(cmp.Compare(b.Age, a.Age), cmp.Compare(a.Pod, b.Pod))
+		return cmp.Or(cmp.Compare(b.AgeSeconds, a.AgeSeconds), cmp.Compare(a.Pod, b.Pod))
 	})
-	r.Missed = slices.Clone(n.course.history.missed)
+	r.Missed = append(r.Missed, n.course.history.missed...)
 	slices.Reverse(r.Missed)
 	return r
 }
@@ -105,7 +107,6 @@ func (n *Nominator) About(uid types.UID) (Pending, bool) {
 }
 
 func (n *Nominator) about(p *nominee) Pending {
-	return Pending{Pod: name(p.pod), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, Age: n.clock.Since(p.since)}
+	age := n.clock.Since(p.since).Round(time.Millisecond)
+	return Pending{Pod: p.pod.FullName(), Stage: p.stage.String(), Node: p.node, Attempt: p.attempts, AgeSeconds: age.Seconds()}
 }
-
-func name(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

@@ -48,11 +48,11 @@ func (n *Nominator) send(ctx context.Context, w *write) (err error) {
 	switch w.what {
 	case nominates:
 		if err = n.client.Nominate(ctx, w.pod.Pod, w.node); err != nil {
-			err = fmt.Errorf("%s to %q: %w", name(w.pod), w.node, err)
+			err = fmt.Errorf("%s to %q: %w", w.pod.FullName(), w.node, err)
 		}
 	case lifts:
 		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
-			err = fmt.Errorf("lift the gate of %s: %w", name(w.pod), err)
+			err = fmt.Errorf("lift the gate of %s: %w", w.pod.FullName(), err)
 		}
 	}
 	return err

@@ -25,21 +25,21 @@ func (e *Executor) await(ctx context.Context, plan *v1alpha1.ReschedulingPlan, a
 	case replacement == nil:
 		waits = fmt.Sprintf("nothing has come in the place of %s", step.Pod)
 	case replacement.Spec.NodeName == "" && replacement.ClaimProblem == cluster.ClaimMissing: // kube-scheduler does not look at it yet
-		waits = fmt.Sprintf("the ResourceClaims of %s, which replaces %s, are not there", nameOf(replacement), step.Pod)
+		waits = fmt.Sprintf("the ResourceClaims of %s, which replaces %s, are not there", replacement.FullName(), step.Pod)
 	case replacement.Spec.NodeName == "":
 		if why := e.unfit(plan, at, replacement); why != "" {
 			e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s does not take %s, which %s %s: %s",
-				step.To, nameOf(replacement), replaces(differs), step.Pod, why))
+				step.To, replacement.FullName(), replaces(differs), step.Pod, why))
 			return
 		}
 		e.nominate(ctx, plan, replacement, step.To)
-		waits = fmt.Sprintf("%s, which replaces %s, has no node", nameOf(replacement), step.Pod)
+		waits = fmt.Sprintf("%s, which replaces %s, has no node", replacement.FullName(), step.Pod)
 	case replacement.Spec.NodeName == step.From:
 		e.failFor(ctx, plan, at, differs, fmt.Sprintf("%s, which %s %s, has come back to %s",
-			nameOf(replacement), replaces(differs), step.Pod, step.From))
+			replacement.FullName(), replaces(differs), step.Pod, step.From))
 		return
 	case !replacement.Ready():
-		waits = fmt.Sprintf("%s, which replaces %s, is not ready", nameOf(replacement), step.Pod)
+		waits = fmt.Sprintf("%s, which replaces %s, is not ready", replacement.FullName(), step.Pod)
 	case e.on(step.From, step.Pod.UID) != nil:
 		waits = fmt.Sprintf("%s has not ended", step.Pod)
 	}
@@ -123,8 +123,6 @@ func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 		e.told[plan.UID].Insert(pod.UID)
 	}
 	if err != nil {
-		e.Logger.Debug("cannot nominate a pod", "pod", nameOf(pod), "node", node, "err", err)
+		e.Logger.Debug("cannot nominate a pod", "pod", pod.FullName(), "node", node, "err", err)
 	}
 }
-
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

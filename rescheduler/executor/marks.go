@@ -163,7 +163,7 @@ func (m *marks) newcomer(plan *v1alpha1.ReschedulingPlan, from int) string {
 			continue
 		}
 		if pod := resident(node, leaving); pod != nil {
-			return fmt.Sprintf("%s would not become empty any more: %s is there", name, nameOf(pod))
+			return fmt.Sprintf("%s would not become empty any more: %s is there", name, pod.FullName())
 		}
 	}
 	return ""

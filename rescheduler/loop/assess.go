@@ -10,7 +10,7 @@ import (
 
 // assess finds the waiting pods that moving others would not help, and has that told. The room of a plan
 // that is being carried out looks taken, so it is not asked meanwhile.
-func (l *loop) assess(ctx context.Context) {
+func (l *Loop) assess(ctx context.Context) {
 	if l.executor.Busy() {
 		return
 	}

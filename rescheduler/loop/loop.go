@@ -6,14 +6,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
@@ -39,8 +44,26 @@ type writer interface {
 	AnnotateNode(ctx context.Context, node *corev1.Node, annotations map[string]string) error
 }
 
-// loop makes plans and has them carried out. Run is for one goroutine.
-type loop struct {
+// Options of a Loop. All are required.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Clock      clock.WithTicker
+	Config     *config.Configuration
+	Cluster    *cluster.Cluster
+	Profiles   *predicates.Profiles
+	// Load is how the policies that even out load read it.
+	Load loadaware.Options
+	// Core and Objects write, and only while this process leads.
+	Core    kubernetes.Interface
+	Objects dynamic.Interface
+	Events  events.EventRecorder
+	// Lease is the name of the Lease by which a process leads. What is remembered of evictions stands beside it.
+	Lease string
+}
+
+// Loop makes plans and has them carried out. Run is for one goroutine.
+type Loop struct {
 	log          *slog.Logger
 	clock        clock.WithTicker
 	config       *config.Rescheduler
@@ -64,8 +87,80 @@ type loop struct {
 	removals removals
 }
 
-// run makes plans and has them carried out until the context ends.
-func (l *loop) run(ctx context.Context) {
+// New returns a Loop that does nothing before Run.
+func New(o Options) *Loop {
+	settings, namespace := &o.Config.Rescheduler, o.Config.LeaderElection.ResourceNamespace
+	dry := settings.Mode == v1alpha1.DryRun
+	l := &Loop{
+		log:      o.Logger,
+		clock:    o.Clock,
+		config:   settings,
+		cluster:  o.Cluster,
+		profiles: o.Profiles,
+		metrics:  newMetrics(o.Registerer),
+		alarm:    newAlarm(),
+		measured: policy.NewMeasured(o.Config, o.Load),
+		limits:   limits(settings),
+		rules:    rules(settings),
+		gangs:    membership.BoundsOf(&o.Config.Gangs),
+		journal:  newJournal(),
+	}
+	l.policies = policy.All(settings, l.measured)
+	l.reservations = reservation.New(reservation.Options{
+		Logger: o.Logger, Clock: o.Clock, Cluster: o.Cluster, Profiles: o.Profiles, Changed: l.alarm.ring,
+	})
+	l.record = evictions.New(evictions.Options{
+		Logger: o.Logger, Clock: o.Clock, Remembers: l.limits.Remembers, ReadOnly: dry,
+		Store: evictions.NewConfigMap(o.Core.CoreV1().ConfigMaps(namespace), o.Lease+"-evictions"),
+	})
+	client := executor.NewClient(o.Core, o.Objects)
+	l.writer = client
+	l.executor = executor.New(executor.Options{
+		Logger:       o.Logger,
+		Clock:        o.Clock,
+		Cluster:      o.Cluster,
+		Profiles:     o.Profiles,
+		Reservations: l.reservations,
+		Record:       l.record,
+		Client:       client,
+		Events:       o.Events,
+		Metrics:      executor.NewMetrics(o.Registerer),
+		Rules:        l.rules,
+		Limits:       l.limits,
+		Mode:         settings.Mode,
+		PlanTTL:      settings.PlanTTL.Duration,
+		Mark:         settings.Coalesce.Mark,
+		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
+		TellAfter:    tellAfter,
+	})
+	telling := scaleup.Options{Logger: o.Logger, Registerer: o.Registerer, Clock: o.Clock, Cluster: o.Cluster, Events: o.Events}
+	if !dry {
+		telling.Client, telling.Requests = scaleup.NewClient(o.Core.CoreV1().RESTClient()), requests(&o)
+	}
+	l.teller = scaleup.New(telling)
+	o.Registerer.MustRegister(newPlansByPhase(l.reservations), executor.NewBudgetLeft(l.executor))
+	return l
+}
+
+// requests ask for nodes, if that is configured.
+func requests(o *Options) *scaleup.Requests {
+	settings := o.Config.Rescheduler.ScaleUp.ProvisioningRequest
+	if !settings.Enabled {
+		return nil
+	}
+	return scaleup.NewRequests(scaleup.RequestOptions{
+		Logger: o.Logger, Clock: o.Clock, Core: o.Core, Objects: o.Objects, ClassName: settings.ClassName, Parameters: settings.Parameters,
+	})
+}
+
+// Plans keeps the room of the plans that there are, and hears of them from the watch.
+func (l *Loop) Plans() *reservation.Keeper { return l.reservations }
+
+// Expirations returns the ages at which the use of a node matters no more to a policy.
+func (l *Loop) Expirations() []time.Duration { return l.measured.Expirations() }
+
+// Run makes plans and has them carried out until the context ends.
+func (l *Loop) Run(ctx context.Context) {
 	ticker := l.clock.NewTicker(tick)
 	defer ticker.Stop()
 	defer l.cluster.FollowPods(l.alarm.hear)()
@@ -95,7 +190,7 @@ func (l *loop) run(ctx context.Context) {
 }
 
 // observe looks at the waiting pods, and at the measured use of nodes.
-func (l *loop) observe() {
+func (l *Loop) observe() {
 	l.waits.see(planner.Waiting(l.cluster), l.clock.Now())
 	if !l.measured.Any() {
 		return
@@ -111,7 +206,7 @@ func (l *loop) observe() {
 
 // look makes a plan by each policy, one at a time: none while one is being carried out, and
 // none while there is one of the policy that has not ended.
-func (l *loop) look(ctx context.Context) {
+func (l *Loop) look(ctx context.Context) {
 	for _, p := range l.policies {
 		if !p.Enabled {
 			continue
@@ -124,7 +219,7 @@ func (l *loop) look(ctx context.Context) {
 }
 
 // plan makes a plan by one policy into an object, and reports the result.
-func (l *loop) plan(ctx context.Context, p policy.Policy) run {
+func (l *Loop) plan(ctx context.Context, p policy.Policy) run {
 	if l.executor.Busy() {
 		return run{What: "a plan is being carried out"}
 	}
@@ -159,7 +254,7 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 }
 
 // lasts returns how long a plan that is made now may wait and take, until somebody has approved of it.
-func (l *loop) lasts() time.Duration {
+func (l *Loop) lasts() time.Duration {
 	if l.config.Mode == v1alpha1.Approve {
 		return l.config.ApprovalTTL.Duration
 	}
@@ -167,7 +262,7 @@ func (l *loop) lasts() time.Duration {
 }
 
 // clean deletes plans that ended some time ago.
-func (l *loop) clean(ctx context.Context) {
+func (l *Loop) clean(ctx context.Context) {
 	for _, plan := range l.reservations.Plans() {
 		if !plan.Ended() || plan.Status.Finished == nil || l.clock.Since(plan.Status.Finished.Time) < keep {
 			continue

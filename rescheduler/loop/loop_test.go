@@ -32,7 +32,7 @@ import (
 // world is a loop over a cluster in which big fits n1 once small has moved to n2.
 type world struct {
 	*testing.T
-	*loop
+	*Loop
 	clock     *clocktesting.FakeClock
 	created   []*v1alpha1.ReschedulingPlan
 	written   []*v1alpha1.ReschedulingPlan // their status
@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	keeper := reservation.New(
 		reservation.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles, Changed: bell.ring},
 	)
-	w.loop = &loop{
+	w.Loop = &Loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
 		alarm: bell, limits: limits(settings), rules: rules(settings), journal: newJournal(),
 		policies: policy.All(settings, policy.Measured{}), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),

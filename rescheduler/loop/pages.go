@@ -6,58 +6,17 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
-	"muster.dev/muster/rescheduler/separation"
 )
 
-// looks returns the endpoints of the rescheduler's pages.
-func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
-	get := func(pattern, about string, handler http.Handler) inspect.Endpoint {
-		return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
+// Endpoints returns the pages about plans.
+func (l *Loop) Endpoints() []inspect.Endpoint {
+	return []inspect.Endpoint{
+		inspect.Page("/debug/rescheduler", "what each policy found last, and the plans", l.page),
+		inspect.Page("/debug/rescheduler/removable", "nodes that the cluster could do without", l.removablePage),
 	}
-	endpoints := []inspect.Endpoint{
-		get("/livez", "200 while the process runs", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = fmt.Fprintln(w, "ok")
-		})),
-		get("/readyz", "200 while the view of the cluster is complete, else 503", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if !d.synced() {
-				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-				return
-			}
-			_, _ = fmt.Fprintln(w, "ok")
-		})),
-		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(registry)),
-	}
-	if !d.config.Debug.Enabled {
-		return endpoints
-	}
-	endpoints = append(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/")...)
-	return append(
-		endpoints,
-		get("/debug/rescheduler", "what each policy found last, and the plans", inspect.Handler(d.loop.page)),
-		get("/debug/rescheduler/removable", "nodes that the cluster could do without", inspect.Handler(d.loop.removablePage)),
-	)
-}
-
-// requests are taken once the view of the cluster is complete.
-func (d *desk) requests() []inspect.Endpoint {
-	handler := separation.New(separation.Options{
-		Logger: d.log, Snapshot: d.loop.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
-	})
-	return []inspect.Endpoint{{
-		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !d.synced() {
-				http.Error(w, "the view of the cluster is not complete yet", http.StatusServiceUnavailable)
-				return
-			}
-			handler.ServeHTTP(w, r)
-		}),
-	}}
 }
 
 // Page is the last looks, and the plans: what /debug/rescheduler answers with.
@@ -104,7 +63,7 @@ type PlanRow struct {
 	Message string          `json:"message,omitempty"`
 }
 
-func (l *loop) page(*http.Request) (inspect.Answer, error) {
+func (l *Loop) page(*http.Request) (inspect.Answer, error) {
 	p := Page{Mode: l.config.Mode, Limit: l.limits.Rate.Evictions, PerSeconds: l.limits.Rate.Per.Seconds(), Plans: []PlanRow{}}
 	now, past := l.clock.Now(), l.record.Evictions()
 	for _, eviction := range past {
@@ -139,11 +98,11 @@ func (p Page) Text(t *inspect.Table) {
 	t.Title("mode %s; %d evictions of %d in %s", p.Mode, p.Evictions, p.Limit, per)
 	t.Row("POLICY", "ENABLED", "LOOKED", "TOOK", "WHAT", "PLAN")
 	for _, row := range p.Policies {
-		looked, took := "-", "-"
+		took := "-"
 		if !row.Looked.IsZero() {
-			looked, took = row.Looked.Format(time.RFC3339), time.Duration(row.TookSeconds*float64(time.Second)).Round(time.Millisecond).String()
+			took = time.Duration(row.TookSeconds * float64(time.Second)).Round(time.Millisecond).String()
 		}
-		t.Row(row.Policy, row.Enabled, looked, took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
+		t.Row(row.Policy, row.Enabled, inspect.Time(row.Looked), took, cmp.Or(row.What, "-"), cmp.Or(row.Plan, "-"))
 	}
 	t.Gap()
 	p.refused(t)
@@ -156,7 +115,7 @@ func (p Page) Text(t *inspect.Table) {
 	}
 	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
 	for _, plan := range p.Plans {
-		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, plan.Expires.Format(time.RFC3339), plan.Message)
+		t.Row(plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "-"), plan.Moved, inspect.Time(plan.Expires), plan.Message)
 	}
 }
 

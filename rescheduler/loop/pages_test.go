@@ -9,26 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/server/access"
-	"muster.dev/muster/server/app"
 )
 
-// asks has the process answer about a page.
-func (w *world) asks(cfg *config.Configuration, path string) (int, string) {
+// asks has the loop answer about a page.
+func (w *world) asks(path string) string {
 	answer := httptest.NewRecorder()
-	d := &desk{
-		synced: func() bool { return true },
-		config: cfg,
-		loop:   w.loop,
-		about:  &inspect.Process{Name: reporter, Clock: w.clock, Started: w.clock.Now()},
-	}
-	port := app.Port{Field: fieldListen, Endpoints: d.looks(prometheus.NewRegistry()), Elsewhere: d.elsewhere()}
-	port.Handler(access.NewMetrics(prometheus.NewRegistry())).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-	return answer.Code, answer.Body.String()
+	inspect.Router(w.Endpoints()...).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	return answer.Body.String()
 }
 
 func TestThePageTellsOfTheLastLooksAndOfPlans(t *testing.T) {
@@ -37,7 +26,6 @@ func TestThePageTellsOfTheLastLooksAndOfPlans(t *testing.T) {
 	w.clock.Step(time.Minute)
 	w.look(t.Context())
 	w.reservations.Set(w.created[0])
-	cfg := config.Default()
 	const asText = `mode DryRun; 0 evictions of 20 in 1h0m0s
 
 POLICY       ENABLED  LOOKED                TOOK  WHAT         PLAN
@@ -56,7 +44,7 @@ rate    -          -         -       -         20
 PLAN  POLICY    MODE    PHASE  MOVED  EXPIRES               MESSAGE
 made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z  
 `
-	if _, got := w.asks(cfg, "/debug/rescheduler"); got != asText {
+	if got := w.asks("/debug/rescheduler"); got != asText {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asText, got))
 	}
 	const asJSON = `{"mode":"DryRun","evictions":0,"limit":20,"perSeconds":3600,"policies":[` +
@@ -67,11 +55,8 @@ made  MakeRoom  DryRun  -             2030-01-01T00:11:00Z
 		`{"policy":"FreeDomains","enabled":false,"tookSeconds":0},{"policy":"Coalesce","enabled":false,"tookSeconds":0}],` +
 		`"plans":[{"plan":"made","policy":"MakeRoom","mode":"DryRun","expires":"2030-01-01T00:11:00Z"}],"budgets":[{"budget":"rate",` +
 		`"left":20}]}` + "\n"
-	if _, got := w.asks(cfg, "/debug/rescheduler?format=json"); got != asJSON {
+	if got := w.asks("/debug/rescheduler?format=json"); got != asJSON {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(asJSON, got))
-	}
-	if status, got := w.asks(cfg, "/debug/"); status != http.StatusOK || !strings.Contains(got, "/debug/rescheduler ") {
-		t.Errorf("the index answered %d:\n%s", status, got)
 	}
 }
 
@@ -83,26 +68,14 @@ func TestThePageSaysWhomNoPlanHelps(t *testing.T) {
 	w.clock.Step(time.Minute)
 	w.look(t.Context())
 	const why = "no node could take the pod, whatever pods were moved: 2 nodes: Insufficient cpu"
-	_, text := w.asks(config.Default(), "/debug/rescheduler")
+	text := w.asks("/debug/rescheduler")
 	for _, want := range []string{"MakeRoom  default/huge-19  " + why + "\n", "MakeRoom  and 2 more       -\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not have %q:\n%s", want, text)
 		}
 	}
-	_, asJSON := w.asks(config.Default(), "/debug/rescheduler?format=json")
+	asJSON := w.asks("/debug/rescheduler?format=json")
 	if want := `{"name":"default/huge-21","why":"` + why + `"}`; !strings.Contains(asJSON, want) {
 		t.Errorf("the page does not have %s:\n%s", want, asJSON)
-	}
-}
-
-func TestThePagesCanBeSwitchedOff(t *testing.T) {
-	w, cfg := newWorld(t), config.Default()
-	cfg.Debug.Enabled = false
-	for path, want := range map[string]int{
-		"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound,
-	} {
-		if got, body := w.asks(cfg, path); got != want {
-			t.Errorf("%s answered %d, want %d: %s", path, got, want, body)
-		}
 	}
 }

@@ -27,7 +27,7 @@ func object(policy v1alpha1.Policy, mode v1alpha1.Mode, plan *planner.Plan, expi
 			continue // its room is not there to be kept
 		}
 		beneficiary := v1alpha1.Beneficiary{PodReference: reference(p.Pod), Node: p.Node.Name, Why: p.Why}
-		if p.Group != nameOf(p.Pod) {
+		if p.Group != p.Pod.FullName() {
 			beneficiary.Gang = p.Group
 		}
 		object.Spec.Beneficiaries = append(object.Spec.Beneficiaries, beneficiary)
@@ -55,5 +55,3 @@ func step(s *planner.Step) v1alpha1.Step {
 func reference(pod *cluster.Pod) v1alpha1.PodReference {
 	return v1alpha1.PodReference{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
-
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }

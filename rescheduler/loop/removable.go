@@ -45,7 +45,7 @@ type move struct {
 // removable says of all nodes that were looked at whether the cluster could do without them, by
 // name. A new look is taken once in an interval, for as long as one may search for a plan. It is
 // safe for concurrent use.
-func (l *loop) removable() []removal {
+func (l *Loop) removable() []removal {
 	r := &l.removals
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *loop) removable() []removal {
 
 // look looks at the nodes that have not been looked at in this round. The next one begins when it
 // comes to an end.
-func (r *removals) look(l *loop, now time.Time) {
+func (r *removals) look(l *Loop, now time.Time) {
 	problem := l.situation(v1alpha1.Coalesce).Problem
 	lasting(problem)
 	known := r.nodes
@@ -76,7 +76,7 @@ func (r *removals) look(l *loop, now time.Time) {
 			judged.Why = found.Refusal.String()
 		}
 		for _, step := range found.Steps {
-			judged.Steps = append(judged.Steps, move{nameOf(step.Pod), step.To.Name})
+			judged.Steps = append(judged.Steps, move{step.Pod.FullName(), step.To.Name})
 		}
 		r.nodes[judged.Node] = judged
 	}
@@ -94,7 +94,7 @@ func (r *removals) look(l *loop, now time.Time) {
 
 // annotate has nodes say that the cluster could do without them, if that is asked for, and no
 // others. A dry run writes nothing on nodes.
-func (l *loop) annotate(ctx context.Context) {
+func (l *Loop) annotate(ctx context.Context) {
 	if l.config.Mode == v1alpha1.DryRun {
 		return
 	}
@@ -134,7 +134,7 @@ type removablePage struct {
 	Unknown int `json:"unknown"`
 }
 
-func (l *loop) removablePage(*http.Request) (inspect.Answer, error) {
+func (l *Loop) removablePage(*http.Request) (inspect.Answer, error) {
 	p := removablePage{Nodes: l.removable()}
 	p.Unknown = max(0, l.cluster.Snapshot().NodeCount()-len(p.Nodes))
 	return p, nil
@@ -154,6 +154,6 @@ func (p removablePage) Text(t *inspect.Table) {
 	)
 	t.Row("NODE", "REMOVABLE", "STEPS", "LOOKED", "WHY NOT")
 	for _, node := range p.Nodes {
-		t.Row(node.Node, node.Why == "", len(node.Steps), node.At.UTC().Format(time.RFC3339), cmp.Or(node.Why, "-"))
+		t.Row(node.Node, node.Why == "", len(node.Steps), inspect.Time(node.At), cmp.Or(node.Why, "-"))
 	}
 }

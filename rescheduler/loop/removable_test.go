@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
@@ -59,7 +58,7 @@ func TestThePageOfRemovableNodesSaysWhyOthersAreNot(t *testing.T) {
 	other := w.pod("stays", "1")
 	other.Spec.NodeName = "n2"
 	w.set(other)
-	_, got := w.asks(config.Default(), "/debug/rescheduler/removable")
+	got := w.asks("/debug/rescheduler/removable")
 	const want = `the cluster could do without each of 0 of 2 nodes, if it kept all others; nothing is known yet of 0
 
 NODE  REMOVABLE  STEPS  LOOKED                WHY NOT
@@ -92,7 +91,7 @@ func TestALookThatEndsEarlyIsContinued(t *testing.T) {
 	if diff := cmp.Diff(map[string]time.Duration{"n1": 2, "n2": 2}, at()); diff != "" {
 		t.Errorf("the next round (-want +got):\n%s", diff)
 	}
-	_, asJSON := w.asks(config.Default(), "/debug/rescheduler/removable?format=json")
+	asJSON := w.asks("/debug/rescheduler/removable?format=json")
 	if want := `"steps":[{"pod":"default/small","to":"n2"}]`; !strings.Contains(asJSON, want) {
 		t.Errorf("the page does not have %s: %s", want, asJSON)
 	}

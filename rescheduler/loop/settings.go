@@ -85,7 +85,7 @@ func rate(c config.EvictionRate) executor.Rate {
 // budgets returns the budgets of one plan by a policy. A selected budget that lets a number of pods be down
 // allows that number of evictions, one after the other: the executor counts the pods that are down. A plan that
 // is to begin at once gets the present rest of the rates, another one what they allow at most.
-func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planner.Budgets {
+func (l *Loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planner.Budgets {
 	c, now := &l.config.Budgets, l.clock.Now()
 	if l.config.Mode != v1alpha1.Auto {
 		past = nil
@@ -114,7 +114,7 @@ func (l *loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planne
 }
 
 // mustWait says why a plan that is made now could not begin, whatever it is, "" when it could.
-func (l *loop) mustWait(past []evictions.Eviction) string {
+func (l *Loop) mustWait(past []evictions.Eviction) string {
 	now := l.clock.Now()
 	switch {
 	case l.config.Mode != v1alpha1.Auto:

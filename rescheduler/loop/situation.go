@@ -8,7 +8,7 @@ import (
 )
 
 // situation describes the cluster now to a policy. Pods that have been pending for long enough count as waiting.
-func (l *loop) situation(of v1alpha1.Policy) policy.Situation {
+func (l *Loop) situation(of v1alpha1.Policy) policy.Situation {
 	past := l.record.Evictions()
 	cooling, rules := l.limits.Cooling(past), l.rules
 	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {

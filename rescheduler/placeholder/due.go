@@ -1,8 +1,6 @@
 package placeholder
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
@@ -43,7 +41,7 @@ func due(rooms []reservation.Room, snap *cluster.Snapshot) (now []reservation.Ro
 
 // counts reports whether a pod is on a node in muster's view.
 func counts(uid types.UID, node *cluster.Node) bool {
-	return uid != "" && slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
+	return uid != "" && node.Pod(uid) != nil
 }
 
 // taken returns the sum of the requests on a node, without placeholders. Pods counts the pods.

@@ -111,9 +111,9 @@ func (a *author) why(i *item) string {
 	for _, other := range a.on[i.origin] {
 		switch o := &a.items[other]; {
 		case o.pending():
-			pending = append(pending, nameOf(o.pod))
+			pending = append(pending, o.pod.FullName())
 		case o.away():
-			moved = append(moved, nameOf(o.pod))
+			moved = append(moved, o.pod.FullName())
 		}
 	}
 	slices.Sort(pending)
@@ -127,8 +127,6 @@ func (a *author) why(i *item) string {
 		return "moves with the rest of its gang"
 	}
 }
-
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 func andMore(names []string) string {
 	if len(names) == 1 {

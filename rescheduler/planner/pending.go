@@ -89,7 +89,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 
 // single returns a group of one pod.
 func single(pod *cluster.Pod) Group {
-	g := Group{Name: nameOf(pod), Pods: []*cluster.Pod{pod}, AtLeast: 1}
+	g := Group{Name: pod.FullName(), Pods: []*cluster.Pod{pod}, AtLeast: 1}
 	switch {
 	case pod.Spec.SchedulingGroup != nil:
 		g.AtLeast, g.Hindrance = 2, ReasonNativeGroup

@@ -39,7 +39,7 @@ func (f *refusals) refuse(g *group) Refusal {
 
 // deny returns why a pod stays that was to leave its node.
 func (f *refusals) deny(w *wish) Refusal {
-	r := Refusal{Name: nameOf(w.Pod), Reason: w.fixed}
+	r := Refusal{Name: w.Pod.FullName(), Reason: w.fixed}
 	if w.item < 0 {
 		return r
 	}

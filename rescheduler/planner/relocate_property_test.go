@@ -147,10 +147,10 @@ func checkWishes(t reporter, problem *Problem, wishes []Wish, plan *Plan) {
 		if w.While != nil {
 			continue // it may stay after all
 		}
-		want = append(want, nameOf(w.Pod))
+		want = append(want, w.Pod.FullName())
 		for _, step := range plan.Steps {
 			if step.Pod == w.Pod {
-				got = append(got, nameOf(w.Pod))
+				got = append(got, w.Pod.FullName())
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func checkWishes(t reporter, problem *Problem, wishes []Wish, plan *Plan) {
 		if refusal.Reason == "" {
 			t.Fatalf("nothing says why %s stays", refusal.Name)
 		}
-		if slices.ContainsFunc(wishes, func(w Wish) bool { return nameOf(w.Pod) == refusal.Name && w.While == nil }) {
+		if slices.ContainsFunc(wishes, func(w Wish) bool { return w.Pod.FullName() == refusal.Name && w.While == nil }) {
 			got = append(got, refusal.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -24,6 +25,28 @@ type Policy struct {
 type Measured struct {
 	Hot    *Hot // for Relieve
 	Uneven *Hot // for Balance
+}
+
+// NewMeasured returns the measurements that the enabled policies of a configuration need. Nothing is measured yet.
+func NewMeasured(c *config.Configuration, o loadaware.Options) (m Measured) {
+	relieve, balance := &c.Rescheduler.Relieve, &c.Rescheduler.Balance
+	if relieve.Enabled {
+		m.Hot = NewHot(relieve, NewMeter(c, o))
+	}
+	if balance.Enabled {
+		m.Uneven = NewUneven(balance, NewMeter(c, o))
+	}
+	return m
+}
+
+// Expirations returns the ages at which what was measured is not believed any more.
+func (m *Measured) Expirations() (ages []time.Duration) {
+	for _, hot := range []*Hot{m.Hot, m.Uneven} {
+		if hot != nil {
+			ages = append(ages, hot.meter.Expiration())
+		}
+	}
+	return ages
 }
 
 // Observe looks at what was measured since the last time; see [Hot.Observe].
@@ -119,7 +142,5 @@ func relocate(s Situation, wishes []planner.Wish, what string) (*planner.Plan, s
 	}
 	return plan, fmt.Sprintf("no plan for the %d pods that %s; of %s", len(plan.Unmoved), what, first(plan.Unmoved))
 }
-
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 func first(refusals []planner.Refusal) string { return refusals[0].Name + ": " + refusals[0].Reason }

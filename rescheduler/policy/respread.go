@@ -136,7 +136,7 @@ func (s *balance) wish(pod *cluster.Pod, from *cluster.Node) planner.Wish {
 		},
 		Worth: func(from, to *cluster.Node) bool {
 			before := shareOf(planner.Settled(from, s.Clock.Now()))
-			if !slices.ContainsFunc(from.Pods, func(other *cluster.Pod) bool { return other.UID == pod.UID }) {
+			if from.Pod(pod.UID) == nil {
 				before = before.with(pod, +1)
 			}
 			return s.worth(before, shareOf(planner.Settled(to, s.Clock.Now())), pod)

@@ -23,7 +23,7 @@ func separate(s Situation) (*planner.Plan, string) {
 			from, asked, err := v1alpha1.SeparationOf(pod.Annotations)
 			switch {
 			case err != nil:
-				wrong = append(wrong, planner.Refusal{Name: nameOf(pod), Reason: err.Error()})
+				wrong = append(wrong, planner.Refusal{Name: pod.FullName(), Reason: err.Error()})
 			case asked && from.Node == node.Name:
 				wishes = append(wishes, planner.Wish{Pod: pod, Why: because("is to leave "+node.Name, from.Why)})
 			case asked:
@@ -51,7 +51,7 @@ func separate(s Situation) (*planner.Plan, string) {
 func apart(pod, other *cluster.Pod, why string) planner.Wish {
 	owner := metav1.GetControllerOf(other.Pod)
 	return planner.Wish{
-		Pod: pod, Why: because("is to be separated from "+nameOf(other), why),
+		Pod: pod, Why: because("is to be separated from "+other.FullName(), why),
 		While: func(at planner.Place) bool {
 			return slices.ContainsFunc(at.Node.Pods, func(p *cluster.Pod) bool { return p.UID == other.UID })
 		},

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )
@@ -100,10 +99,10 @@ func newPrintout(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, 
 		Unplaced: refusals(plan.Unplaced), Kept: refusals(plan.Kept), Unmoved: refusals(plan.Unmoved),
 	}
 	for _, s := range plan.Steps {
-		d.Steps = append(d.Steps, step{Pod: nameOf(s.Pod), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: plain(s.Cost)})
+		d.Steps = append(d.Steps, step{Pod: s.Pod.FullName(), Gang: s.Gang, From: s.From.Name, To: s.To.Name, Why: s.Why, Cost: plain(s.Cost)})
 	}
 	for _, p := range plan.Placements {
-		shown := placement{Pod: nameOf(p.Pod), Node: p.Node.Name, After: p.After, Why: p.Why, Cost: plain(p.Cost)}
+		shown := placement{Pod: p.Pod.FullName(), Node: p.Node.Name, After: p.After, Why: p.Why, Cost: plain(p.Cost)}
 		if p.Group != shown.Pod {
 			shown.Group = p.Group
 		}
@@ -126,11 +125,9 @@ func newPrintout(name v1alpha1.Policy, in policy.Situation, plan *planner.Plan, 
 // exclude tells of the pods that no plan moves.
 func (d *printout) exclude(all []planner.Exclusion) {
 	for _, e := range all {
-		d.Excluded = append(d.Excluded, exclusion{Pod: nameOf(e.Pod), Node: e.Node.Name, Reason: e.Reason})
+		d.Excluded = append(d.Excluded, exclusion{Pod: e.Pod.FullName(), Node: e.Node.Name, Reason: e.Reason})
 	}
 }
-
-func nameOf(pod *cluster.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 // plain returns a cost in plain evictions.
 func plain(cost int64) float64 { return float64(cost) / 1000 }

@@ -83,13 +83,8 @@ func (r *Rehearsal) without(plan *v1alpha1.ReschedulingPlan) *scenario.Scenario 
 // Bound returns the pod of that UID on a node, as the watch shows it; nil when it is not there, and when
 // there is no node.
 func Bound(node *cluster.Node, uid types.UID) *cluster.Pod {
-	if node == nil {
-		return nil
-	}
-	for _, pod := range node.Pods {
-		if pod.UID == uid && pod.Spec.NodeName != "" {
-			return pod
-		}
+	if pod := node.Pod(uid); pod != nil && pod.Spec.NodeName != "" {
+		return pod
 	}
 	return nil
 }

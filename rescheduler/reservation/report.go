@@ -9,8 +9,13 @@ import (
 
 // About is a reservation, for people.
 type About struct {
-	Plan, Node, For, Taker string
-	Open                   bool
+	Plan string `json:"plan"`
+	Node string `json:"node"`
+	For  string `json:"for"`
+	// Open says that its pod may come.
+	Open bool `json:"open"`
+	// Taker is the UID of the pod that has it.
+	Taker string `json:"takenBy"`
 }
 
 // Report returns all reservations, by plan and node.

@@ -2,7 +2,6 @@ package scaleup
 
 import (
 	"context"
-	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,13 +28,8 @@ func (c *RESTClient) RemoveCondition(ctx context.Context, pod *corev1.Pod, of co
 
 // patch merges a condition into the conditions of a pod, whatever its version: others write theirs.
 func (c *RESTClient) patch(ctx context.Context, pod *corev1.Pod, condition any) error {
-	patch, err := json.Marshal(map[string]any{
+	return cluster.PatchPodStatus(c.core, types.StrategicMergePatchType, pod, map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
 		"status":   map[string]any{"conditions": []any{condition}},
-	})
-	if err != nil {
-		return err
-	}
-	return c.core.Patch(types.StrategicMergePatchType).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		SubResource("status").Param("fieldManager", cluster.FieldManager).Body(patch).Do(ctx).Error()
+	}).Do(ctx).Error()
 }

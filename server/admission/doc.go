@@ -2,7 +2,7 @@
 //
 // The webhook gates the members of gangs. By policies the API server does so itself, keeps what muster
 // manages from others, and holds the accounts of muster to what they are for. The configuration of
-// kube-scheduler has it ask muster.
+// kube-scheduler has it ask muster. The policies are templates of the chart, which package charts holds.
 //
 // It knows the pod that is created and the profiles, and nothing of the cluster, so every replica can
 // answer. Gates deny nothing: a pod that is not gated starts as it would without them.

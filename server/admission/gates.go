@@ -18,8 +18,8 @@ import (
 
 // Gates are the mutating webhooks that put a scheduling gate on pods that are created. They know
 // nothing but the pod and the profiles, so that every replica can answer, and deny nothing: a pod
-// that is not gated starts as it would without them. Gates follow the rules of GatePolicy and of
-// AheadPolicy. They answer beside those as well, so that to change from one to the other leaves no
+// that is not gated starts as it would without them. Gates follow the rules of
+// GatePolicies. They answer beside those as well, so that to change from one to the other leaves no
 // pod ungated.
 type Gates struct {
 	// Members gates members of gangs.
@@ -123,4 +123,24 @@ func patchWithGate(pod *corev1.Pod, name string) ([]byte, error) {
 		operation["path"], operation["value"] = "/spec/schedulingGates/-", gate
 	}
 	return json.Marshal([]any{operation})
+}
+
+// kindDaemonSet is the controller whose pods are not gated, though they are opted in: where they run is for nobody to put off.
+const kindDaemonSet = "DaemonSet"
+
+// systemClasses are the priority classes of what a cluster needs to work.
+func systemClasses() []string { return []string{"system-node-critical", "system-cluster-critical"} }
+
+// mayBeOptedIn reports whether GatePolicies gate a pod of no group like this one, whatever its scheduler and its node. What
+// the label of its namespace says, the selectors of a webhook have to tell.
+func mayBeOptedIn(pod *corev1.Pod) bool {
+	if label, labelled := pod.Labels[v1alpha1.LabelAhead]; labelled && label != "true" {
+		return false
+	}
+	for i := range pod.OwnerReferences {
+		if pod.OwnerReferences[i].Kind == kindDaemonSet {
+			return false
+		}
+	}
+	return !slices.Contains(systemClasses(), pod.Spec.PriorityClassName)
 }

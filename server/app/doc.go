@@ -1,4 +1,4 @@
-// Package app runs the processes of muster: their parts, the election, ports, profiles and usage of nodes.
+// Package app runs the processes of muster: their parts, the way to the API server, the election, ports, profiles and usage.
 //
 // Both processes, the extender's and the rescheduler's, are wired of it in a straight line.
 //

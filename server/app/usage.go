@@ -3,21 +3,19 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/source"
 	"muster.dev/muster/loadaware/usage"
@@ -59,17 +57,10 @@ func (e *Events) Run(ctx context.Context, records func(context.Context)) error {
 	return nil
 }
 
-// UsageOptions make a source of usage. Options are required unless they say otherwise.
+// UsageOptions say more of how usage is read. Options are required unless they say otherwise.
 type UsageOptions struct {
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Cluster    *cluster.Cluster
-	Config     *config.Configuration
-	RESTConfig *rest.Config
-	// Expirations are the ages of figures that matter to somebody. There may be none.
+	// Expirations are the ages of figures that matter to somebody besides the profiles. There may be none.
 	Expirations []time.Duration
-	// Durations are the times that somebody goes by statistics over. There may be none.
-	Durations   []time.Duration
 	NodeMetrics *nodemetric.Store
 	// Watches has NodeMetrics be watched though they are no source.
 	Watches bool
@@ -81,22 +72,45 @@ type UsageOptions struct {
 	Lease string
 }
 
-// NewUsage sets up the source of usage, and returns who takes the custom resources that it needs.
-func NewUsage(o UsageOptions) (*usage.Feed, map[schema.GroupVersionResource]cluster.CustomHandler, error) {
-	feed, err := usage.New(usage.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registerer, Cluster: o.Cluster, Load: &o.Config.Load,
-		Expirations: o.Expirations, Durations: o.Durations, RESTConfig: o.RESTConfig, NodeMetrics: o.NodeMetrics,
-		Followers: o.Followers, Events: o.Events.Recorder(),
+// Usage brings what nodes use into the view, and writes the events of a process.
+type Usage struct {
+	*usage.Feed
+
+	// Handled has who takes the custom resources that are to be watched.
+	Handled map[schema.GroupVersionResource]cluster.CustomHandler
+	events  *Events
+}
+
+// NoUsage returns the Usage of a view that has it already.
+func NoUsage() *Usage {
+	return &Usage{Feed: &usage.Feed{}, Handled: map[schema.GroupVersionResource]cluster.CustomHandler{}, events: NoEvents()}
+}
+
+// NewUsage sets up the source of usage that the configuration names.
+func NewUsage(b *Base, a *API, o UsageOptions) (*Usage, error) {
+	u := &Usage{Handled: map[schema.GroupVersionResource]cluster.CustomHandler{}, events: o.Events}
+	var err error
+	u.Feed, err = usage.New(usage.Options{
+		Logger: b.Logger, Clock: clock.RealClock{}, Registerer: b.Registry, Cluster: b.Cluster, Load: &b.Config.Load,
+		Expirations: slices.Concat(loadaware.Expirations(b.Config.Profiles), o.Expirations), Durations: loadaware.Durations(b.Config.Profiles),
+		RESTConfig: a.Connection, NodeMetrics: o.NodeMetrics, Followers: o.Followers, Events: o.Events.Recorder(),
 		About: &corev1.ObjectReference{
-			APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: o.Config.LeaderElection.ResourceNamespace, Name: o.Lease,
+			APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: b.Config.LeaderElection.ResourceNamespace, Name: o.Lease,
 		},
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
-	if feed.NodeMetrics || o.Watches {
-		handled[slov1alpha1.NodeMetrics()] = o.NodeMetrics.Handler(feed.Watched)
+	if u.NodeMetrics || o.Watches {
+		u.Handled[slov1alpha1.NodeMetrics()] = o.NodeMetrics.Handler(u.Watched)
 	}
-	return feed, handled, nil
+	return u, nil
+}
+
+// Component keeps usage up to date. A replica that does not lead reads it as well, and so has it when it comes to
+// lead. wait returns when the view of the cluster is complete.
+func (u *Usage) Component(wait func(context.Context) error) Component {
+	return Component{Name: "usage", When: Always, Run: func(ctx context.Context) error {
+		return u.events.Run(ctx, func(ctx context.Context) { u.Run(ctx, wait) })
+	}}
 }

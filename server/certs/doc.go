@@ -19,4 +19,9 @@
 //   - Nothing can revoke one certificate. To take client-ca.crt and client-ca.key out of muster's Secret is to revoke all.
 //
 // A certificate is served from memory: it is there as soon as the Secret is written, where a mounted one would wait for the kubelet.
+//
+// Libraries would do less for more. cert-controller runs on a manager of controller-runtime with a cache of its own, signs with one
+// authority and replaces that at once, so callers that have not read the new ca.crt fail; it reads the mounted file, writes no
+// ca.crt for a kube-scheduler in the same pod and makes no certificates for clients. client-go's util/cert, whose parts are used
+// here, makes authorities by the machine's clock alone.
 package certs

@@ -98,54 +98,48 @@ func New(o Options) *Console {
 	return &Console{options: o}
 }
 
-// get is an endpoint that answers with what it is asked for.
-func get(pattern, about string, handler http.HandlerFunc) inspect.Endpoint {
-	return inspect.Endpoint{Method: http.MethodGet, Pattern: pattern, About: about, Handler: handler}
-}
-
 // FieldDebug is the field that asks for the address of the pages.
 const FieldDebug = "debug.listen"
 
 // Endpoints are what there is to look at.
 func (s *Console) Endpoints() []inspect.Endpoint {
-	debug := func(pattern, about string, answer func(*http.Request) (inspect.Answer, error)) inspect.Endpoint {
-		return get(pattern, about, inspect.Handler(answer).ServeHTTP)
-	}
-	explain := debug("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
+	explain := inspect.Page("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
 	explain.Method, explain.Handler = http.MethodPost, s.options.Bodies.Timely(explain.Handler)
 	pages := append(page.Endpoints(), s.options.Process.Endpoints("/readyz", "/metrics", "/configz", "/version", "/debug/")...)
 	pages = append(pages,
-		get("/configz", "the configuration in force, and what of its file is refused", s.configz),
-		debug("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
-		debug("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
-		debug("/debug/pending", "pods that have no node", s.debugPending),
-		debug("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
-		debug("/debug/nodes/{node}", "one node: its taints, and what each pod that counts there requests", s.debugNode),
-		debug("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
+		inspect.Get("/configz", "the configuration in force, and what of its file is refused", http.HandlerFunc(s.configz)),
+		inspect.Page("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
+		inspect.Page("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
+		inspect.Page("/debug/pending", "pods that have no node", s.debugPending),
+		inspect.Page("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
+		inspect.Page("/debug/nodes/{node}", "one node: its taints, and what each pod that counts there requests", s.debugNode),
+		inspect.Page("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,
-		debug("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
-		debug("/debug/equivalence/{class}", "what is remembered of one class on each node that was asked about", s.debugClass),
-		debug("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
-		debug("/debug/placement", "pods that are placed before kube-scheduler asks, and what became of others", s.debugPlacement),
-		debug("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
-		debug("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
-		debug("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
-		debug("/debug/reservations", "room that plans of the rescheduler keep, and for whom", s.debugReservations),
-		debug("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
-		debug("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
-		debug("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
+		inspect.Page("/debug/equivalence", "equivalence classes whose verdicts are remembered", s.debugEquivalence),
+		inspect.Page("/debug/equivalence/{class}", "what is remembered of one class on each node that was asked about", s.debugClass),
+		inspect.Page("/debug/equivalence/{class}/nodes/{node}", "what each predicate is remembered to say of it on one node", s.debugClassNode),
+		inspect.Page("/debug/placement", "pods that are placed before kube-scheduler asks, and what became of others", s.debugPlacement),
+		inspect.Page("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
+		inspect.Page("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
+		inspect.Page("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
+		inspect.Page("/debug/reservations", "room that plans of the rescheduler keep, and for whom", s.debugReservations),
+		inspect.Page("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
+		inspect.Page("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
+		inspect.Page("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
 	)
 	if !s.options.Profiling {
 		return pages
 	}
 	return append(pages,
-		get("/debug/pprof/", "profiles of the process", pprof.Index),
-		get("/debug/pprof/profile", "CPU profile", pprof.Profile),
-		get("/debug/pprof/trace", "execution trace", pprof.Trace),
-		get("/debug/pprof/symbol", "program counters to names", pprof.Symbol),
-		get("/debug/pprof/{profile}", "one profile: heap, goroutine, mutex, block, …", func(w http.ResponseWriter, r *http.Request) {
-			pprof.Handler(chi.URLParam(r, "profile")).ServeHTTP(w, r)
-		}),
+		inspect.Get("/debug/pprof/", "profiles of the process", http.HandlerFunc(pprof.Index)),
+		inspect.Get("/debug/pprof/profile", "CPU profile", http.HandlerFunc(pprof.Profile)),
+		inspect.Get("/debug/pprof/trace", "execution trace", http.HandlerFunc(pprof.Trace)),
+		inspect.Get("/debug/pprof/symbol", "program counters to names", http.HandlerFunc(pprof.Symbol)),
+		inspect.Get("/debug/pprof/{profile}", "one profile: heap, goroutine, mutex, block, …", http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				pprof.Handler(chi.URLParam(r, "profile")).ServeHTTP(w, r)
+			},
+		)),
 	)
 }
 

@@ -14,40 +14,14 @@ import (
 
 // classesPage is the classes whose verdicts are remembered.
 type classesPage struct {
-	Generation uint64     `json:"generation"`
-	Classes    []classRow `json:"classes"`
-}
-
-// classRow is a class of pods.
-type classRow struct {
-	Profile    string `json:"profile"`
-	Class      string `json:"class"`
-	FirstPod   string `json:"firstPod"`
-	Controller string `json:"controller"`
-	Calls      int    `json:"calls"`
-	Hits       int    `json:"hits"` // calls that found it remembered
-	Bytes      int64  `json:"bytes"`
-	// Generation names the snapshot of the last call about the class, and AgeSeconds says how long ago that was. Judged
-	// counts the nodes that the class is judged on, and Fitting those where it fits.
-	Generation uint64  `json:"generation"`
-	AgeSeconds float64 `json:"ageSeconds"`
-	Judged     int     `json:"judged"`
-	Fitting    int     `json:"fitting"`
-}
-
-func newClassRow(store *predicates.VerdictStore, c *predicates.ClassInfo) classRow {
-	return classRow{
-		Profile: store.Profile.Name, Class: c.Hash, FirstPod: c.Pod, Controller: c.Controller, Calls: c.Calls, Hits: c.Calls - c.Misses,
-		Bytes: c.Bytes, Generation: c.Generation, AgeSeconds: seconds(c.Age), Judged: c.Judged, Fitting: c.Fitting,
-	}
+	Generation uint64                 `json:"generation"`
+	Classes    []predicates.ClassInfo `json:"classes"`
 }
 
 func (s *Console) debugEquivalence(*http.Request) (inspect.Answer, error) {
-	page := classesPage{Generation: s.options.Cluster.Snapshot().Generation, Classes: []classRow{}}
+	page := classesPage{Generation: s.options.Cluster.Snapshot().Generation, Classes: []predicates.ClassInfo{}}
 	for _, store := range s.options.Profiles.Stores() {
-		for _, c := range store.Classes() {
-			page.Classes = append(page.Classes, newClassRow(store, &c))
-		}
+		page.Classes = append(page.Classes, store.Classes()...)
 	}
 	return page, nil
 }
@@ -59,39 +33,27 @@ func (p classesPage) Text(t *inspect.Table) {
 	for i := range p.Classes {
 		c := &p.Classes[i]
 		hits := fmt.Sprintf("%.1f%%", 100*float64(c.Hits)/float64(max(c.Calls, 1)))
-		t.Row(c.Profile, c.Class, c.FirstPod, c.Controller, c.Calls, hits, c.Bytes, c.Generation, duration(c.AgeSeconds), c.Judged, c.Fitting)
+		t.Row(c.Profile, c.Hash, c.Pod, c.Controller, c.Calls, hits, c.Bytes, c.Generation, duration(c.AgeSeconds), c.Judged, c.Fitting)
 	}
 }
 
 // classPage shows what is remembered of one class on every node that was asked about.
 type classPage struct {
-	classRow
-	// Pods are some of the class: the last ones that were asked about, the latest first.
-	Pods  []string      `json:"pods"`
-	Nodes []classOnNode `json:"nodes"`
-}
-
-type classOnNode struct {
-	Node   string `json:"node"`
-	Fits   bool   `json:"fits"`
-	Reason string `json:"reason,omitempty"` // of the first predicate against it
+	predicates.ClassInfo
+	Nodes []predicates.Remembered `json:"nodes"`
 }
 
 func (s *Console) debugClass(r *http.Request) (inspect.Answer, error) {
-	class, pods, nodes, err := s.remembered(r)
+	class, nodes, err := s.remembered(r)
 	if err != nil {
 		return nil, err
 	}
-	page := classPage{classRow: class, Pods: pods, Nodes: []classOnNode{}}
-	for _, node := range nodes {
-		page.Nodes = append(page.Nodes, classOnNode{node.Node, node.Reason == "", node.Reason})
-	}
-	return page, nil
+	return classPage{class, append([]predicates.Remembered{}, nodes...)}, nil
 }
 
 // Text implements [inspect.Answer].
 func (p classPage) Text(t *inspect.Table) {
-	t.Title("%s; pods that were asked about last: %s", p.about(), strings.Join(p.Pods, ", "))
+	t.Title("%s; pods that were asked about last: %s", about(&p.ClassInfo), strings.Join(p.Pods, ", "))
 	t.Row("NODE", "FITS", "FIRST REASON AGAINST IT")
 	for _, node := range p.Nodes {
 		t.Row(node.Node, node.Fits, node.Reason)
@@ -100,68 +62,49 @@ func (p classPage) Text(t *inspect.Table) {
 
 // classNodePage shows what each predicate is remembered to say of one class on one node.
 type classNodePage struct {
-	classRow
-	Node       string               `json:"node"`
-	Predicates []verdictOfPredicate `json:"predicates"`
-}
-
-type verdictOfPredicate struct {
-	Predicate string `json:"predicate"`
-	Verdict   string `json:"verdict"` // fits, against or not concerned
-	// Reasons are all that are known: the first one of the first predicate, and the others while nothing has changed.
-	Reasons []string `json:"reasons,omitempty"`
+	predicates.ClassInfo
+	Node       string                         `json:"node"`
+	Predicates []predicates.RememberedVerdict `json:"predicates"`
 }
 
 func (s *Console) debugClassNode(r *http.Request) (inspect.Answer, error) {
-	class, _, nodes, err := s.remembered(r)
+	class, nodes, err := s.remembered(r)
 	if err != nil {
 		return nil, err
 	}
 	name := chi.URLParam(r, "node")
 	for _, node := range nodes {
-		if node.Node != name {
-			continue
+		if node.Node == name {
+			return classNodePage{class, name, node.Predicates}, nil
 		}
-		page := classNodePage{classRow: class, Node: name, Predicates: []verdictOfPredicate{}}
-		for _, v := range node.Predicates {
-			verdict := "against"
-			switch {
-			case !v.Concerned:
-				verdict = "not concerned"
-			case v.Fits:
-				verdict = "fits"
-			}
-			page.Predicates = append(page.Predicates, verdictOfPredicate{v.Predicate, verdict, v.Reasons})
-		}
-		return page, nil
 	}
 	return nil, inspect.Refuse(http.StatusNotFound, "node: nothing is remembered of a node %q", name)
 }
 
 // Text implements [inspect.Answer].
 func (p classNodePage) Text(t *inspect.Table) {
-	t.Title("%s, node %s", p.about(), p.Node)
+	t.Title("%s, node %s", about(&p.ClassInfo), p.Node)
 	t.Row("PREDICATE", "VERDICT", "REASONS")
 	for _, v := range p.Predicates {
 		t.Row(v.Predicate, v.Verdict, strings.Join(v.Reasons, "; "))
 	}
 }
 
-func (c *classRow) about() string {
+func about(c *predicates.ClassInfo) string {
 	return fmt.Sprintf(
-		"profile %s, class %s of pod %s, as of generation %d, %v ago", c.Profile, c.Class, c.FirstPod, c.Generation, duration(c.AgeSeconds),
+		"profile %s, class %s of pod %s, as of generation %d, %v ago", c.Profile, c.Hash, c.Pod, c.Generation, duration(c.AgeSeconds),
 	)
 }
 
-// remembered finds the class that the request names, and some of its pods.
-func (s *Console) remembered(r *http.Request) (row classRow, pods []string, nodes []predicates.Remembered, err error) {
+// remembered finds the class that the request names.
+func (s *Console) remembered(r *http.Request) (predicates.ClassInfo, []predicates.Remembered, error) {
 	hash := chi.URLParam(r, "class")
 	for _, store := range s.options.Profiles.Stores() {
 		if class, nodes, found := store.Class(hash, chi.URLParam(r, "node")); found {
-			return newClassRow(store, &class), class.Pods, nodes, nil
+			return class, nodes, nil
 		}
 	}
-	return classRow{}, nil, nil, inspect.Refuse(
+	return predicates.ClassInfo{}, nil, inspect.Refuse(
 		http.StatusNotFound, "class: none of hash %q is remembered; /debug/equivalence lists the remembered ones", hash,
 	)
 }

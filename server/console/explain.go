@@ -11,7 +11,6 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/remote"
 )
@@ -42,10 +41,11 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 	snap := s.options.Cluster.Snapshot()
 	told.Profile, told.Class, told.Generation = store.Profile.Name, store.HashOf(pod), snap.Generation
 	for _, e := range store.Profile.Explain(pod, snap) {
-		told.Nodes = append(told.Nodes, newExplainedNode(&e))
-		if len(e.Against) == 0 {
+		fits := len(e.Against) == 0
+		if fits {
 			told.Fitting++
 		}
+		told.Nodes = append(told.Nodes, remote.Node{Node: e.Node.Name, Fits: fits, Total: e.Total, Scores: e.Scores, Against: e.Against})
 	}
 	slices.SortStableFunc(told.Nodes, func(a, b remote.Node) int {
 		return cmp.Or(cmp.Compare(len(a.Against), len(b.Against)), cmp.Compare(b.Total, a.Total))
@@ -57,7 +57,7 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 // stateOf is where a pod is, and what it waits for.
 func (s *Console) stateOf(pod *cluster.Pod) *remote.Explanation {
 	told := &remote.Explanation{
-		Pod:        pod.Namespace + "/" + pod.Name,
+		Pod:        pod.FullName(),
 		Bound:      pod.Spec.NodeName,
 		Nomination: s.planned(pod),
 		Gang:       s.membership(pod),
@@ -85,17 +85,6 @@ func (s *Console) membership(pod *cluster.Pod) *remote.Membership {
 		return nil
 	}
 	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why}
-}
-
-func newExplainedNode(e *predicates.Explanation) remote.Node {
-	node := remote.Node{Node: e.Node.Name, Fits: len(e.Against) == 0, Total: e.Total}
-	for _, part := range e.Scores {
-		node.Scores = append(node.Scores, remote.Score{Name: part.Name, Score: part.Score, Weight: part.Weight})
-	}
-	for _, objection := range e.Against {
-		node.Against = append(node.Against, remote.Objection{Predicate: objection.Predicate, Reason: objection.Reason})
-	}
-	return node
 }
 
 // podToExplain is the pod that is posted, or that the request names.

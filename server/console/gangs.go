@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/http"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,23 +15,11 @@ import (
 // gangsPage is all gangs, in the order in which they are planned.
 type gangsPage struct{ remote.AllGangs }
 
-func newGang(g *gang.Summary) remote.Gang {
-	return remote.Gang{
-		Gang: g.Name, Label: g.Label, MinMember: g.MinMember, Priority: g.Priority, Room: string(g.Room),
-		Pending: g.Pending, Placed: g.Placed, Held: g.Held, Binding: g.Binding, Bound: g.Bound, Succeeded: g.Succeeded, Failed: g.Failed,
-		Why: g.Why, Denied: g.Denied, Planned: g.Planned, Deadline: g.Deadline,
-	}
-}
-
 func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 	if s.options.Gangs == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
 	}
-	page := gangsPage{remote.AllGangs{Gangs: []remote.Gang{}}}
-	for _, g := range s.options.Gangs.Report() {
-		page.Gangs = append(page.Gangs, newGang(&g))
-	}
-	return page, nil
+	return gangsPage{remote.AllGangs{Gangs: append([]gang.Summary{}, s.options.Gangs.Report()...)}}, nil
 }
 
 // Text implements [inspect.Answer].
@@ -41,7 +28,7 @@ func (p gangsPage) Text(t *inspect.Table) {
 	t.Row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
 	for i := range p.Gangs {
 		g := &p.Gangs[i]
-		t.Row(g.Gang, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
+		t.Row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
 	}
 }
 
@@ -52,13 +39,7 @@ func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
 	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
 	var page gangPage
 	if s.options.Gangs != nil {
-		for _, g := range s.options.Gangs.About(name) {
-			details := remote.GangDetails{Gang: newGang(&g.Summary), Members: []remote.Member{}}
-			for _, m := range g.Members {
-				details.Members = append(details.Members, remote.Member{Pod: m.Pod, Stage: m.Stage, Node: m.Node, AgeSeconds: seconds(m.Age)})
-			}
-			page.Gangs = append(page.Gangs, details)
-		}
+		page.Gangs = s.options.Gangs.About(name)
 	}
 	if len(page.Gangs) == 0 {
 		return nil, inspect.Refuse(http.StatusNotFound, "there is no gang %s: no pod is a member of it", name)
@@ -73,21 +54,14 @@ func (p gangPage) Text(t *inspect.Table) {
 		if i > 0 {
 			t.Gap()
 		}
-		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Gang.Gang, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
-		t.Row("last denied", when(g.Denied))
-		t.Row("planned", when(g.Planned))
-		t.Row("to be bound until", when(g.Deadline))
+		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Name, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
+		t.Row("last denied", inspect.Time(g.Denied))
+		t.Row("planned", inspect.Time(g.Planned))
+		t.Row("to be bound until", inspect.Time(g.Deadline))
 		t.Gap()
 		t.Row("MEMBER", "STAGE", "NODE", "FOR")
 		for _, m := range g.Members {
 			t.Row(m.Pod, m.Stage, cmp.Or(m.Node, "-"), duration(m.AgeSeconds))
 		}
 	}
-}
-
-func when(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }

@@ -30,20 +30,20 @@ func NewHealth(o HealthOptions) *Health { return &Health{options: o} }
 // Alive answers a kubelet.
 func (h *Health) Alive() []inspect.Endpoint {
 	return []inspect.Endpoint{
-		get("/livez", "200, or 503 and which lock is stuck that verbs need", answers(h.options.Stuck)),
-		get("/readyz", "200 while calls can be answered, else 503 and why not", answers(h.options.Ready)),
+		inspect.Get("/livez", "200 while nothing is stuck, else 503 and which lock is", answers(h.options.Stuck)),
+		inspect.Get("/readyz", "200 while calls can be answered, else 503 and why not", answers(h.options.Ready)),
 	}
 }
 
 // About describes the process.
 func (h *Health) About() []inspect.Endpoint {
-	return []inspect.Endpoint{get("/version", "what was built, from what, with what", h.version)}
+	return []inspect.Endpoint{inspect.Get("/version", "what was built, from what, with what", http.HandlerFunc(h.version))}
 }
 
 // Endpoints are what a kubelet and a Prometheus ask for.
 func (h *Health) Endpoints() []inspect.Endpoint {
 	return append(h.Alive(),
-		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(h.options.Metrics).ServeHTTP))
+		inspect.Get("/metrics", "metrics in the Prometheus format", inspect.Metrics(h.options.Metrics)))
 }
 
 // answers says ok, unless something is wrong.

@@ -139,12 +139,12 @@ func (p *loadPage) title() string {
 	case p.Source.Since.IsZero():
 		title += ", which was not asked yet"
 	case p.Source.Reachable:
-		title += ", which can be read since " + p.Source.Since.UTC().Format(time.RFC3339)
+		title += ", which can be read since " + inspect.Time(p.Source.Since)
 	default:
-		title += ", which cannot be read since " + p.Source.Since.UTC().Format(time.RFC3339)
+		title += ", which cannot be read since " + inspect.Time(p.Source.Since)
 	}
 	if p.Source.LastError != "" {
-		title += fmt.Sprintf("; last error, at %s: %s", p.Source.LastErrorAt.UTC().Format(time.RFC3339), p.Source.LastError)
+		title += fmt.Sprintf("; last error, at %s: %s", inspect.Time(p.Source.LastErrorAt), p.Source.LastError)
 	}
 	return title
 }

@@ -48,7 +48,7 @@ func (s *Console) debugNode(r *http.Request) (inspect.Answer, error) {
 }
 
 func newPodOnNode(pod *cluster.Pod) podOnNode {
-	row := podOnNode{Pod: pod.Namespace + "/" + pod.Name, As: "bound", Requested: amounts{
+	row := podOnNode{Pod: pod.FullName(), As: "bound", Requested: amounts{
 		CPU: pod.Requests.MilliCPU, Memory: pod.Requests.Memory, Extended: extendedOf(&pod.Requests),
 	}}
 	if pod.Spec.Priority != nil {
@@ -72,7 +72,7 @@ func (p nodePage) Text(t *inspect.Table) {
 	t.Row("memory requested", fmt.Sprintf("%dMi of %dMi", p.Requested.Memory>>20, p.Allocatable.Memory>>20))
 	t.Row("extended resources", inExtended(p.Requested.Extended, p.Allocatable.Extended))
 	if p.Used != nil {
-		t.Row("used", fmt.Sprintf("%dm, %dMi, measured %s", p.Used.CPU, p.Used.Memory>>20, when(p.Measured)))
+		t.Row("used", fmt.Sprintf("%dm, %dMi, measured %s", p.Used.CPU, p.Used.Memory>>20, inspect.Time(p.Measured)))
 	}
 	t.Gap()
 	t.Row("POD", "CPU", "MEMORY", "EXTENDED", "PRIORITY", "AS")

@@ -17,7 +17,7 @@ func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
 	page := pendingPage{remote.Pending{Pods: []remote.PendingPod{}}}
 	for _, pod := range s.options.Cluster.Pending() {
 		row := remote.PendingPod{
-			Pod:       pod.Namespace + "/" + pod.Name,
+			Pod:       pod.FullName(),
 			Scheduler: pod.Spec.SchedulerName,
 			Created:   pod.CreationTimestamp.UTC(),
 			Nominated: pod.Status.NominatedNodeName,
@@ -59,6 +59,6 @@ func (p pendingPage) Text(t *inspect.Table) {
 	t.Row("POD", "SCHEDULER", "CREATED", "NOMINATED", "GATES", "WHY")
 	for i := range p.Pods {
 		pod := &p.Pods[i]
-		t.Row(pod.Pod, pod.Scheduler, when(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"), pod.Why)
+		t.Row(pod.Pod, pod.Scheduler, inspect.Time(pod.Created), cmp.Or(pod.Nominated, "-"), cmp.Or(strings.Join(pod.Gates, ","), "-"), pod.Why)
 	}
 }

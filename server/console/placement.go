@@ -4,45 +4,17 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/server/remote"
 )
 
 // placementPage shows what is placed ahead of calls.
-type placementPage struct {
-	// Pausing says that nothing is nominated at present, since the API server is slow.
-	Pausing bool `json:"pausing"`
-	// SteppingAside says that none but gated pods are nominated at present: few pods wait, or it saves too little or is not known to save.
-	SteppingAside bool `json:"steppingAside"`
-	// SavingSeconds is how much sooner kube-scheduler comes to its next pod by a nomination, 0 while that is not known.
-	SavingSeconds float64 `json:"savingSeconds"`
-	// Stages counts the pending pods by stage, Ended the nominations by outcome.
-	Stages map[string]int             `json:"stages"`
-	Ended  map[nomination.Outcome]int `json:"ended"`
-	// InFlight are the nominations that have not ended, the oldest first; Missed the last that came
-	// to nothing, the newest first.
-	InFlight []remote.Nomination `json:"inFlight"`
-	Missed   []missedRow         `json:"missed"`
-}
-
-func newNominationRow(p *nomination.Pending) remote.Nomination {
-	return remote.Nomination{Pod: p.Pod, Node: p.Node, Stage: p.Stage, AgeSeconds: seconds(p.Age), Attempt: p.Attempt}
-}
-
-type missedRow struct {
-	Pod     string             `json:"pod"`
-	Node    string             `json:"node"`
-	Why     nomination.Outcome `json:"why"`
-	At      time.Time          `json:"at"`
-	Attempt int                `json:"attempt"`
-}
+type placementPage struct{ nomination.Report }
 
 // planned is how far a pod is that is placed ahead of calls, nil for others.
-func (s *Console) planned(pod *cluster.Pod) *remote.Nomination {
+func (s *Console) planned(pod *cluster.Pod) *nomination.Pending {
 	if s.options.Nominations == nil {
 		return nil
 	}
@@ -50,31 +22,14 @@ func (s *Console) planned(pod *cluster.Pod) *remote.Nomination {
 	if !known {
 		return nil
 	}
-	row := newNominationRow(&about)
-	return &row
+	return &about
 }
 
 func (s *Console) debugPlacement(*http.Request) (inspect.Answer, error) {
 	if s.options.Nominations == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "placement: there is no API server")
 	}
-	report := s.options.Nominations.Report()
-	page := placementPage{
-		Pausing:       report.Pausing,
-		SteppingAside: report.SteppingAside,
-		SavingSeconds: report.Saving.Seconds(),
-		Stages:        report.Stages,
-		Ended:         report.Ended,
-		InFlight:      []remote.Nomination{},
-		Missed:        []missedRow{},
-	}
-	for _, p := range report.InFlight {
-		page.InFlight = append(page.InFlight, newNominationRow(&p))
-	}
-	for _, e := range report.Missed {
-		page.Missed = append(page.Missed, missedRow{e.Pod, e.Node, e.Outcome, e.At.UTC(), e.Attempt})
-	}
-	return page, nil
+	return placementPage{s.options.Nominations.Report()}, nil
 }
 
 // Text implements [inspect.Answer].
@@ -102,6 +57,6 @@ func (p placementPage) Text(t *inspect.Table) {
 	t.Gap()
 	t.Row("MISSED", "NODE", "WHY", "AT", "ATTEMPT")
 	for _, e := range p.Missed {
-		t.Row(e.Pod, e.Node, e.Why, e.At.Format(time.RFC3339), e.Attempt)
+		t.Row(e.Pod, e.Node, e.Outcome, inspect.Time(e.At), e.Attempt)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/remote"
 )
 
@@ -16,11 +17,7 @@ func (s *Console) debugReservations(*http.Request) (inspect.Answer, error) {
 	if s.options.Reservations == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "reservations: there is no API server")
 	}
-	page := reservationsPage{remote.AllReservations{Reservations: []remote.Reservation{}}}
-	for _, r := range s.options.Reservations.Report() {
-		page.Reservations = append(page.Reservations, remote.Reservation{Plan: r.Plan, Node: r.Node, For: r.For, Open: r.Open, TakenBy: r.Taker})
-	}
-	return page, nil
+	return reservationsPage{remote.AllReservations{Reservations: append([]reservation.About{}, s.options.Reservations.Report()...)}}, nil
 }
 
 // Text implements [inspect.Answer].
@@ -28,7 +25,7 @@ func (p reservationsPage) Text(t *inspect.Table) {
 	t.Title("%d reservations of plans that are carried out", len(p.Reservations))
 	t.Row("PLAN", "NODE", "FOR", "OPEN", "TAKEN BY")
 	for _, r := range p.Reservations {
-		t.Row(r.Plan, r.Node, r.For, r.Open, r.TakenBy)
+		t.Row(r.Plan, r.Node, r.For, r.Open, r.Taker)
 	}
 }
 
@@ -72,7 +69,7 @@ func (p plansPage) Text(t *inspect.Table) {
 	t.Row("PLAN", "POLICY", "MODE", "PHASE", "MOVED", "EXPIRES", "MESSAGE")
 	for i := range p.Plans {
 		plan := &p.Plans[i]
-		t.Row(plan.Plan, plan.Policy, plan.Mode, plan.Phase, cmp.Or(plan.Moved, "-"), when(plan.Expires), cmp.Or(plan.Message, "-"))
+		t.Row(plan.Plan, plan.Policy, plan.Mode, plan.Phase, cmp.Or(plan.Moved, "-"), inspect.Time(plan.Expires), cmp.Or(plan.Message, "-"))
 	}
 	t.Gap()
 	t.Row("PLAN", "POD", "FROM", "TO", "PHASE", "WHY")

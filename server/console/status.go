@@ -41,7 +41,7 @@ func (s *Console) debugStatus(*http.Request) (inspect.Answer, error) {
 			for _, class := range store.Classes() {
 				row.Classes++
 				row.Calls += class.Calls
-				row.Hits += class.Calls - class.Misses
+				row.Hits += class.Hits
 			}
 		}
 		told.Profiles = append(told.Profiles, row)

@@ -38,7 +38,7 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) placement.Cost 
 	c := placement.Cost{Violations: victims.NumPDBViolations}
 	for _, victim := range victims.Pods {
 		if victim != nil {
-			if pod := podOn(node, types.UID(victim.UID)); pod != nil {
+			if pod := node.Pod(types.UID(victim.UID)); pod != nil {
 				c.Add(pod)
 				continue
 			}
@@ -46,13 +46,4 @@ func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) placement.Cost 
 		c.AddUnknown()
 	}
 	return c
-}
-
-// podOn returns a pod of a node, nil when it has none of that UID.
-func podOn(node *cluster.Node, uid types.UID) *cluster.Pod {
-	at := slices.IndexFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == uid })
-	if at < 0 {
-		return nil
-	}
-	return node.Pods[at]
 }

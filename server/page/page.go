@@ -27,16 +27,14 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // Endpoints are the page, at /, and what it is made of.
 func Endpoints() []inspect.Endpoint {
-	endpoints := []inspect.Endpoint{{Method: http.MethodGet, Pattern: "/", About: "a page to look at", Handler: file("index.html")}}
+	endpoints := []inspect.Endpoint{inspect.Get("/", "a page to look at", file("index.html"))}
 	files, err := fs.Glob(assets, "assets/*.*")
 	if err != nil {
 		panic(err) // the pattern is constant
 	}
 	for _, name := range files {
 		if name = path.Base(name); name != "index.html" {
-			endpoints = append(
-				endpoints, inspect.Endpoint{Method: http.MethodGet, Pattern: "/page/" + name, About: "a part of that page", Handler: file(name)},
-			)
+			endpoints = append(endpoints, inspect.Get("/page/"+name, "a part of that page", file(name)))
 		}
 	}
 	return endpoints

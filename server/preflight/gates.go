@@ -9,19 +9,43 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/server/admission"
 )
 
 // policies tells whether the policies that gate pods are there, as this muster wants them.
-func (l *look) policies() {
-	policy, binding := admission.GatePolicy(l.members)
-	l.policy("policy that gates members", policy, []*admissionregistrationv1.MutatingAdmissionPolicyBinding{binding})
-	if len(l.pods) > 0 {
-		policy, bindings := admission.AheadPolicy(l.pods)
-		l.policy("policy that gates pods of no group", policy, bindings)
+func (l *look) policies() error {
+	wanted, err := gatePolicies(l.members, l.pods)
+	for i, policy := range wanted {
+		l.policy([]string{"policy that gates members", "policy that gates pods of no group"}[i], policy)
 	}
+	return err
+}
+
+// gatePolicy is a policy that gates pods, with its bindings.
+type gatePolicy struct {
+	*admissionregistrationv1.MutatingAdmissionPolicy
+	bindings []*admissionregistrationv1.MutatingAdmissionPolicyBinding
+}
+
+// gatePolicies reads what 'muster gate-policy' prints.
+func gatePolicies(ofMembers, ofPods []string) (all []gatePolicy, err error) {
+	for document := range strings.SplitSeq(admission.GatePolicies(ofMembers, ofPods), "\n---\n") {
+		object, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(document))
+		if err != nil {
+			return nil, err
+		}
+		switch object := object.(type) {
+		case *admissionregistrationv1.MutatingAdmissionPolicy:
+			all = append(all, gatePolicy{MutatingAdmissionPolicy: object})
+		case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
+			all[len(all)-1].bindings = append(all[len(all)-1].bindings, object)
+		}
+	}
+	return all, nil
 }
 
 // named returns the name here of an object that is printed for a muster of the usual name.
@@ -29,14 +53,12 @@ func (l *look) named(printed string) string {
 	return l.Name + strings.TrimPrefix(printed, admission.PolicyName)
 }
 
-func (l *look) policy(
-	what string, want *admissionregistrationv1.MutatingAdmissionPolicy, bindings []*admissionregistrationv1.MutatingAdmissionPolicyBinding,
-) {
+func (l *look) policy(what string, want gatePolicy) {
 	c := Check{Check: what, State: OK, Found: l.named(want.Name) + " is current", Follows: "pods are gated when they are created"}
 	registration := l.Client.AdmissionregistrationV1()
 	got, err := registration.MutatingAdmissionPolicies().Get(l.ctx, l.named(want.Name), metav1.GetOptions{})
 	current := err == nil && samePolicy(&got.Spec, &want.Spec)
-	for _, want := range bindings {
+	for _, want := range want.bindings {
 		if err != nil {
 			break
 		}

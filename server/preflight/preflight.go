@@ -53,7 +53,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if l.gated && l.byWebhook {
 		l.webhook()
 	} else if l.gated {
-		l.policies()
+		if err := l.policies(); err != nil {
+			return nil, err
+		}
 	}
 	l.rights()
 	l.scheduler()

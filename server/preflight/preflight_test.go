@@ -21,7 +21,6 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/server/admission"
 )
 
 const someFeatures = `# TYPE kubernetes_feature_enabled gauge
@@ -183,7 +182,11 @@ func TestAPolicyIsCurrentThatDiffersInDefaultsAlone(t *testing.T) {
 		"parameters":                   {func(s *spec) { s.ParamKind = &admissionregistrationv1.ParamKind{Kind: "ConfigMap"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, _ := admission.GatePolicy([]string{"default-scheduler"})
+			policies, err := gatePolicies([]string{"default-scheduler"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := policies[0]
 			got := want.DeepCopy()
 			test.change(&got.Spec)
 			if same := samePolicy(&got.Spec, &want.Spec); same != test.same {

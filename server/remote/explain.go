@@ -11,6 +11,8 @@ import (
 
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/predicates"
 )
 
 // Explanation is where a pod is, or why it waits, and what its profile says of every node.
@@ -32,7 +34,7 @@ type Explanation struct {
 	// Gang is its gang, if it is a member.
 	Gang *Membership `json:"gang,omitempty"`
 	// Nomination is how far it is placed ahead of calls.
-	Nomination *Nomination `json:"nomination,omitempty"`
+	Nomination *nomination.Pending `json:"nomination,omitempty"`
 	// Standby is why the process that answers does not schedule, and therefore knows little of gangs
 	// and nominations; "" when it does.
 	Standby string `json:"standby,omitempty"`
@@ -50,35 +52,13 @@ type Membership struct {
 	Why  string      `json:"why,omitempty"` // the gang waits
 }
 
-// Nomination is a pod that is placed ahead of calls.
-type Nomination struct {
-	Pod        string  `json:"pod"`
-	Node       string  `json:"node,omitempty"`
-	Stage      string  `json:"stage"`
-	AgeSeconds float64 `json:"ageSeconds"` // of the stage
-	Attempt    int     `json:"attempt"`
-}
-
 // Node tells of a pod on a node.
 type Node struct {
-	Node    string      `json:"node"`
-	Fits    bool        `json:"fits"`
-	Total   int64       `json:"total"`
-	Scores  []Score     `json:"scores,omitempty"`
-	Against []Objection `json:"against,omitempty"`
-}
-
-// Score is a part of the total: it counts Weight times.
-type Score struct {
-	Name   string `json:"name"`
-	Score  int64  `json:"score"` // 0 to 100
-	Weight int64  `json:"weight"`
-}
-
-// Objection is a reason against a node.
-type Objection struct {
-	Predicate string `json:"predicate"`
-	Reason    string `json:"reason"`
+	Node    string                 `json:"node"`
+	Fits    bool                   `json:"fits"`
+	Total   int64                  `json:"total"`
+	Scores  []predicates.ScorePart `json:"scores,omitempty"`
+	Against []predicates.Objection `json:"against,omitempty"`
 }
 
 // Explain asks about a pod.
@@ -200,7 +180,7 @@ func (e *Explanation) Text(t *inspect.Table) {
 		t.Gap()
 		t.Row("NODES", "REFUSED BY", "BECAUSE")
 		for _, r := range refusals {
-			t.Row(r.nodes, inspect.Bad(r.Predicate), r.Reason)
+			t.Row(r.Nodes, inspect.Bad(r.Predicate), r.Reason)
 		}
 	}
 	if e.Fitting > 0 {
@@ -219,7 +199,7 @@ func (e *Explanation) Wide(t *inspect.Table) {
 		t.Gap()
 		t.Row("NODES", "REFUSED BY", "BECAUSE", "SUCH AS")
 		for _, r := range refusals {
-			t.Row(r.nodes, inspect.Bad(r.Predicate), r.Reason, strings.Join(e.refusing(r.Objection), ", "))
+			t.Row(r.Nodes, inspect.Bad(r.Predicate), r.Reason, strings.Join(e.refusing(r.Objection), ", "))
 		}
 	}
 	if e.Fitting > 0 {
@@ -229,7 +209,7 @@ func (e *Explanation) Wide(t *inspect.Table) {
 }
 
 // refusing are the first of the nodes that an objection is to.
-func (e *Explanation) refusing(o Objection) (nodes []string) {
+func (e *Explanation) refusing(o predicates.Objection) (nodes []string) {
 	for i := range e.Nodes {
 		if len(nodes) < shownNodes && slices.Contains(e.Nodes[i].Against, o) {
 			nodes = append(nodes, e.Nodes[i].Node)
@@ -305,26 +285,20 @@ func (e *Explanation) Table(t *inspect.Table, nodes []Node) {
 	}
 }
 
-// refusal is an objection to some nodes.
-type refusal struct {
-	Objection
-	nodes int
-}
-
 // refusals are the objections, those to most nodes first. A node may have several.
-func (e *Explanation) refusals() []refusal {
-	counts := map[Objection]int{}
+func (e *Explanation) refusals() []Refusal {
+	counts := map[predicates.Objection]int{}
 	for i := range e.Nodes {
 		for _, objection := range e.Nodes[i].Against {
 			counts[objection]++
 		}
 	}
-	var all []refusal
+	var all []Refusal
 	for objection, nodes := range counts {
-		all = append(all, refusal{objection, nodes})
+		all = append(all, Refusal{objection, nodes})
 	}
-	slices.SortFunc(all, func(a, b refusal) int {
-		return cmp.Or(cmp.Compare(b.nodes, a.nodes), strings.Compare(a.Predicate, b.Predicate), strings.Compare(a.Reason, b.Reason))
+	slices.SortFunc(all, func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), strings.Compare(a.Predicate, b.Predicate), strings.Compare(a.Reason, b.Reason))
 	})
 	return all
 }

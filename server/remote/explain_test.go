@@ -7,6 +7,7 @@ import (
 
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/server/remote"
 )
 
@@ -22,10 +23,10 @@ func TestAPodThatIsGatedIsToldWhatForAndWhereItIsToGo(t *testing.T) {
 		gated + "reserved for node a, where a nomination keeps its room": reserved(record.RoomNominated),
 		gated + "reserved for node a, where nobody contests its room":    reserved(record.RoomUncontested),
 		"pod d/p is held back by scheduling gates: muster.dev/gang; it is to go to node a, where it counts: standing": {
-			Nomination: &remote.Nomination{Node: "a", Stage: "standing"},
+			Nomination: &nomination.Pending{Node: "a", Stage: "standing"},
 		},
 		"pod d/p is held back by scheduling gates: muster.dev/gang; it waits to be placed: planning": {
-			Nomination: &remote.Nomination{Stage: "planning"},
+			Nomination: &nomination.Pending{Stage: "planning"},
 		},
 		"pod d/p is held back by scheduling gates: muster.dev/gang": {},
 	} {

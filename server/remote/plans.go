@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // AllPlans is the ReschedulingPlans, the oldest first. What replaces pods is left out: it is all of
@@ -50,18 +51,7 @@ type Step struct {
 
 // AllReservations is the room that plans of the rescheduler keep.
 type AllReservations struct {
-	Reservations []Reservation `json:"reservations"`
-}
-
-// Reservation is room that a plan keeps.
-type Reservation struct {
-	Plan string `json:"plan"`
-	Node string `json:"node"`
-	For  string `json:"for"`
-	// Open says that its pod may come.
-	Open bool `json:"open"`
-	// TakenBy is the UID of the pod that has it.
-	TakenBy string `json:"takenBy"`
+	Reservations []reservation.About `json:"reservations"`
 }
 
 // PlanNames asks for the names of all plans.

@@ -41,7 +41,7 @@ func writePolicies(t *inspect.Table, p *loop.Page, wide bool) {
 		if !policy.Enabled {
 			continue
 		}
-		cells := []any{policy.Policy, at(policy.Looked), cmp.Or(policy.What, "-"), cmp.Or(policy.Plan, "-")}
+		cells := []any{policy.Policy, inspect.Time(policy.Looked), cmp.Or(policy.What, "-"), cmp.Or(policy.Plan, "-")}
 		if wide {
 			cells = append(cells, fmt.Sprintf("%.3fs", policy.TookSeconds), len(policy.Refused))
 		}
@@ -59,7 +59,7 @@ func writePlans(t *inspect.Table, p *loop.Page, wide bool) {
 		plan := &p.Plans[i]
 		cells := []any{plan.Plan, plan.Policy, plan.Mode, cmp.Or(plan.Phase, "Pending"), cmp.Or(plan.Moved, "-")}
 		if wide {
-			cells = append(cells, at(plan.Expires))
+			cells = append(cells, inspect.Time(plan.Expires))
 		}
 		t.Row(append(cells, cmp.Or(plan.Message, "-"))...)
 	}

@@ -179,7 +179,7 @@ func (s *Status) write(t *inspect.Table, wide bool) {
 func (o *Overview) Text(t *inspect.Table) { o.write(t, false) }
 
 func (o *Overview) write(t *inspect.Table, wide bool) {
-	muster := fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), at(o.Started), o.readiness())
+	muster := fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), inspect.Time(o.Started), o.readiness())
 	if o.Unready == "" {
 		t.Row("muster", inspect.Good(muster))
 	} else {
@@ -188,7 +188,7 @@ func (o *Overview) write(t *inspect.Table, wide bool) {
 	if len(o.Snapshot) > 0 {
 		t.Row("", "of a snapshot, and of no cluster that runs: "+strings.Join(o.Snapshot, ", "))
 	}
-	t.Row("configuration", fmt.Sprintf("%s, in force since %s", cmp.Or(o.Config.File, "the default one"), at(o.Config.Since)))
+	t.Row("configuration", fmt.Sprintf("%s, in force since %s", cmp.Or(o.Config.File, "the default one"), inspect.Time(o.Config.Since)))
 	for _, why := range o.Config.Refused {
 		t.Row("", inspect.Bad("refused what the file holds now: "+why))
 	}
@@ -245,17 +245,10 @@ func (u *Usage) text() string {
 	case u.Since.IsZero():
 		return "from " + u.Source + ", which was not asked yet"
 	case u.silent():
-		return fmt.Sprintf("from %s, which cannot be read since %s: %s", u.Source, at(u.Since), u.LastError)
+		return fmt.Sprintf("from %s, which cannot be read since %s: %s", u.Source, inspect.Time(u.Since), u.LastError)
 	case u.Nodes == 0:
 		return "from " + u.Source + ", which has measured no node"
 	default:
 		return fmt.Sprintf("from %s, of %d nodes, %v to %v old", u.Source, u.Nodes, seconds(u.NewestSeconds), seconds(u.OldestSeconds))
 	}
-}
-
-func at(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }

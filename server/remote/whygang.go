@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"muster.dev/muster/gang"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/predicates"
 )
 
 // mostAsked is how many members without a place are asked about: most gangs have members that are alike.
@@ -23,7 +25,7 @@ type GangReasons struct {
 
 // GangReason is why a gang waits.
 type GangReason struct {
-	GangDetails
+	gang.Details
 	// Missing is how many pods are yet to be created for a quorum.
 	Missing int `json:"missing"`
 	// Seeking are members without a place; members that are alike are one entry. MoreSeeking counts members that were
@@ -43,7 +45,7 @@ type Seeking struct {
 
 // Refusal is an objection to a number of nodes.
 type Refusal struct {
-	Objection
+	predicates.Objection
 	Nodes int `json:"nodes"`
 }
 
@@ -72,9 +74,9 @@ func (c *Client) WhyGang(ctx context.Context, namespace, name string) (*GangReas
 	return told, nil
 }
 
-func (c *Client) whyGang(ctx context.Context, namespace string, g *GangDetails) (*GangReason, error) {
+func (c *Client) whyGang(ctx context.Context, namespace string, g *gang.Details) (*GangReason, error) {
 	there := g.Pending + g.Placed + g.Held + g.Binding + g.Bound + g.Succeeded
-	r := &GangReason{GangDetails: *g, Missing: max(0, g.MinMember-there)}
+	r := &GangReason{Details: *g, Missing: max(0, g.MinMember-there)}
 	if g.Why == "" {
 		return r, nil
 	}
@@ -102,12 +104,9 @@ func (c *Client) whyGang(ctx context.Context, namespace string, g *GangDetails) 
 
 // add puts a pod to the pods that are told the same.
 func (r *GangReason) add(pod string, e *Explanation) {
-	told := Seeking{Pods: []string{pod}, Fitting: e.Fitting, Nodes: len(e.Nodes)}
-	for _, refusal := range e.refusals() {
-		told.Refused = append(told.Refused, Refusal{refusal.Objection, refusal.nodes})
-	}
+	told := Seeking{Pods: []string{pod}, Fitting: e.Fitting, Nodes: len(e.Nodes), Refused: e.refusals()}
 	if e.NoProfile != "" {
-		told.Refused = []Refusal{{Objection: Objection{Predicate: "-", Reason: e.NoProfile}}}
+		told.Refused = []Refusal{{Objection: predicates.Objection{Predicate: "-", Reason: e.NoProfile}}}
 	}
 	for i := range r.Seeking {
 		known := &r.Seeking[i]
@@ -154,16 +153,16 @@ func (r *GangReasons) Wide(t *inspect.Table) {
 
 func (r *GangReason) head(t *inspect.Table) {
 	if r.Why == "" {
-		t.Row(inspect.Good("gang " + r.Gang.Gang + " does not wait"))
+		t.Row(inspect.Good("gang " + r.Name + " does not wait"))
 	} else {
-		t.Row(inspect.Doubtful("gang " + r.Gang.Gang + " waits: " + r.Why))
+		t.Row(inspect.Doubtful("gang " + r.Name + " waits: " + r.Why))
 	}
 	t.Gap()
 	t.Row("quorum", r.quorum())
 	t.Row("members", fmt.Sprintf("%d pending, %d placed, %d held, %d binding, %d bound, %d succeeded, %d failed, by label %s",
 		r.Pending, r.Placed, r.Held, r.Binding, r.Bound, r.Succeeded, r.Failed, r.Label))
 	t.Row("reserved", r.reserved())
-	t.Row("last denied", at(r.Denied))
+	t.Row("last denied", inspect.Time(r.Denied))
 }
 
 func (r *GangReason) quorum() string {
@@ -196,10 +195,10 @@ func (r *GangReason) reserved() string {
 	slices.Sort(nodes)
 	said := fmt.Sprintf("%d places on %s", places, strings.Join(nodes, ", "))
 	if r.Room != "" {
-		said += ", kept as " + r.Room
+		said += ", kept as " + string(r.Room)
 	}
 	if !r.Deadline.IsZero() {
-		said += ", until " + at(r.Deadline)
+		said += ", until " + inspect.Time(r.Deadline)
 	}
 	return said
 }

@@ -9,6 +9,7 @@ import (
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/loop"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // PlanReason is why a ReschedulingPlan goes on, or does not.
@@ -19,7 +20,7 @@ type PlanReason struct {
 	// At is the step at which it stands, counted from 1; 0 when all pods have moved.
 	At int `json:"at,omitempty"`
 	// Reservations is the room that it keeps.
-	Reservations []Reservation `json:"reservations,omitempty"`
+	Reservations []reservation.About `json:"reservations,omitempty"`
 	// UsedUp are budgets of evictions without anything left, and ReschedulerError says why they are not known.
 	UsedUp           []executor.Allowance `json:"usedUp,omitempty"`
 	ReschedulerError string               `json:"reschedulerError,omitempty"`
@@ -158,7 +159,7 @@ func (r *PlanReason) Wide(t *inspect.Table) {
 	t.Gap()
 	t.Row("ROOM ON", "FOR", "OPEN", "TAKEN BY")
 	for _, room := range r.Reservations {
-		t.Row(room.Node, room.For, room.Open, cmp.Or(room.TakenBy, "-"))
+		t.Row(room.Node, room.For, room.Open, cmp.Or(room.Taker, "-"))
 	}
 }
 
@@ -171,7 +172,7 @@ func (r *PlanReason) head(t *inspect.Table) {
 	t.Gap()
 	t.Row("policy", fmt.Sprintf("%s, mode %s, phase %s", r.Policy, r.Mode, r.Phase))
 	t.Row("moved", cmp.Or(r.Moved, "-"))
-	t.Row("expires", at(r.Expires))
+	t.Row("expires", inspect.Time(r.Expires))
 	for _, b := range r.Beneficiaries {
 		t.Row("for", b.Pod+" on "+b.Node)
 	}

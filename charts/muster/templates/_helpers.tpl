@@ -79,14 +79,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- /* Whether pods are gated. */}}
 {{- define "muster.gates" -}}{{ if include "muster.schedulerNames.gated" . | fromJsonArray }}true{{ end }}{{- end }}
 
-{{- /* Where pods of these run, and that they run, is for nobody to put off. */}}
-{{- define "muster.notToBePutOff" -}}
-- expression: '!object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "DaemonSet")'
-  name: not-of-a-daemonset
-- expression: '!(object.spec.?priorityClassName.orValue("") in ["system-node-critical","system-cluster-critical"])'
-  name: not-of-the-system
-{{- end }}
-
 {{- /* The secret with muster's certificate, empty for plain http. */}}
 {{- define "muster.tls.secret" -}}
 {{- if or .Values.tls.certManager.enabled .Values.tls.selfManaged.enabled }}{{ include "muster.fullname" . }}-tls{{ else }}{{ .Values.tls.secretName }}{{ end }}
@@ -271,24 +263,4 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
 {{- /* Flags of 'muster scheduler-config' for how muster is registered. */}}
 {{- define "muster.registration" -}}
 {{- if .Values.managed }} --managed{{ end }}{{ if .Values.ignorable }} --ignorable{{ end }}
-{{- end }}
-
-{{- /* What policies ask of pods and do to them, in CEL, as server/admission has it. */}}
-{{- define "muster.isMember" -}}
-["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label,
-  object.metadata.?labels[?label].orValue("") != "") ||
-object.metadata.?annotations[?"gang.scheduling.koordinator.sh/name"].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
-{{- end }}
-
-{{- define "muster.addGate" -}}
-Object{spec: Object.spec{schedulingGates: [
-  Object.spec.schedulingGates{name: "{{ . }}"}]}}
-{{- end }}
-
-{{- define "muster.manage" -}}
-Object{spec: Object.spec{containers: [Object.spec.containers{
-  name: object.spec.containers[0].name,
-  resources: Object.spec.containers.resources{
-    limits: {"muster.dev/managed": "1", "muster.dev/bound": "1"},
-    requests: {"muster.dev/managed": "1", "muster.dev/bound": "1"}}}]}}
 {{- end }}

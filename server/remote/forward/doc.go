@@ -12,4 +12,9 @@
 //	transport := &http.Transport{DialContext: way.Dial}
 //
 // A Forward that has lost its connection looks for a pod again when it dials next.
+//
+// The upgraded connection is client-go's (tools/portforward, transport/spdy); its PortForwarder is not used. That listens on a
+// local port, which every user of this machine may then ask with the rights of the one who ran the command; it writes what the
+// kubelet says against a port to a stream of its own, while the request that failed for it ends in a bare EOF; and it ends with
+// its connection.
 package forward

@@ -1,9 +1,21 @@
-package loop
+package rescheduling
 
 import (
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/console"
+	"muster.dev/muster/server/separation"
 )
 
 // The fields that ask for addresses.
@@ -11,6 +23,18 @@ const (
 	fieldListen   = "rescheduler.listen"
 	fieldSeparate = "rescheduler.separate.listen"
 )
+
+// desk is where the process is asked: about plans, and to separate pods.
+type desk struct {
+	log     *slog.Logger
+	config  *config.Configuration
+	about   *inspect.Process
+	cluster *cluster.Cluster
+	pages   []inspect.Endpoint // about plans
+	client  kubernetes.Interface
+	synced  func() bool
+	open    app.Listen
+}
 
 // listen opens the ports: that of what there is to see, and that of requests. After an error none is open.
 func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
@@ -42,6 +66,42 @@ func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
 		d.log.Info("serving", "listener", p.Field, "address", p.Listener.Addr().String())
 	}
 	return servers, nil
+}
+
+// looks returns the endpoints of the rescheduler's pages.
+func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
+	endpoints := console.NewHealth(console.HealthOptions{
+		Stuck: func() error { return nil }, Ready: d.ready, Metrics: registry, Version: d.about.Version,
+	}).Endpoints()
+	if !d.config.Debug.Enabled {
+		return endpoints
+	}
+	return slices.Concat(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/"), d.pages)
+}
+
+// requests are taken once the view of the cluster is complete.
+func (d *desk) requests() []inspect.Endpoint {
+	handler := separation.New(separation.Options{
+		Logger: d.log, Snapshot: d.cluster.Snapshot, Client: d.client, DryRun: d.config.Rescheduler.Mode == v1alpha1.DryRun,
+	})
+	return []inspect.Endpoint{{
+		Method: http.MethodPost, Pattern: "/separate", About: "asks for a pod to be separated from another one, or from its node",
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := d.ready(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}),
+	}}
+}
+
+// ready is why requests are not taken, nil when they are.
+func (d *desk) ready() error {
+	if !d.synced() {
+		return app.ErrNotSynced
+	}
+	return nil
 }
 
 // elsewhere returns the answer to requests that are not served here.

@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"encoding/json"
+	"strings"
+	"text/template"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/charts"
+)
+
+// PolicyName is the name of the policy that gates members, and of its binding; the names of the other policies begin
+// with it.
+const PolicyName = "muster"
+
+// Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
+// that are opted in.
+func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
+	for i := range cfg.Profiles {
+		switch p := &cfg.Profiles[i]; p.Gates {
+		case config.GatesUntilPlace:
+			ofPods = append(ofPods, p.SchedulerName)
+			ofMembers = append(ofMembers, p.SchedulerName)
+		case config.GatesUntilMembers:
+			ofMembers = append(ofMembers, p.SchedulerName)
+		case config.GatesNever:
+		}
+	}
+	return ofMembers, ofPods
+}
+
+// Assignable are the schedulers that pods can be given to. What has no scheduler is default-scheduler's already, and pods
+// that are placed ahead are for schedulers that know nothing of muster.
+func Assignable(cfg *config.Configuration) (schedulers []string) {
+	for i := range cfg.Profiles {
+		p := &cfg.Profiles[i]
+		if p.SchedulerName != corev1.DefaultSchedulerName && p.Gates != config.GatesUntilPlace {
+			schedulers = append(schedulers, p.SchedulerName)
+		}
+	}
+	return schedulers
+}
+
+// GatePolicies returns by what the API server itself does as the webhook does: it gates the members of gangs of some
+// schedulers when they are created, and of some the pods of no group that are opted in. Policies are YAML documents, each
+// followed by its bindings, and are in force by these.
+func GatePolicies(ofMembers, ofPods []string) string {
+	return policy("gates", map[string]any{"name": PolicyName, "schedulers": ofMembers, "ahead": ofPods})
+}
+
+// ManagedPolicy has the API server make pods of these schedulers managed when they are created.
+func ManagedPolicy(schedulers []string) string {
+	return policy("managed", map[string]any{"name": PolicyName + "-managed", "schedulers": schedulers})
+}
+
+// SchedulerPolicy has the API server give the pods of labelled namespaces to one of these schedulers when they are created.
+func SchedulerPolicy(schedulers, gated []string, managed bool) string {
+	return policy("scheduler", map[string]any{"name": PolicyName + "-scheduler", "schedulers": schedulers, "gated": gated, "managed": managed})
+}
+
+// RecordPolicy has the API server keep the record of a start on PodGroups muster's own.
+func RecordPolicy(name string) string {
+	return policy("records", map[string]any{"name": name, "actions": deny()})
+}
+
+// Account is an identity that programs write to the API server with, and which of them do.
+type Account struct {
+	// Name names the policy and its binding.
+	Name string
+	// User is the API server's name for the account, as in system:serviceaccount:kube-system:muster.
+	User string
+	// Who writes with it.
+	Muster, Rescheduler, Scheduler bool
+}
+
+// Policy has the API server refuse the account what its programs never do, though their role lets them.
+func (a Account) Policy() string {
+	return policy("account", map[string]any{
+		"name": a.Name, "user": a.User, "muster": a.Muster, "rescheduler": a.Rescheduler, "scheduler": a.Scheduler, "actions": deny(),
+	})
+}
+
+func deny() []string { return []string{"Deny"} }
+
+// policy executes a template of the chart, with the functions of Helm that it uses. The templates are compiled in, so that
+// an error is a fault of theirs.
+func policy(name string, values map[string]any) string {
+	templates := template.New("policies")
+	include := func(name string, values any) string {
+		var text strings.Builder
+		if err := templates.ExecuteTemplate(&text, name, values); err != nil {
+			panic(err)
+		}
+		return text.String()
+	}
+	indent := func(spaces int, text string) string {
+		margin := strings.Repeat(" ", spaces)
+		return margin + strings.ReplaceAll(text, "\n", "\n"+margin)
+	}
+	template.Must(templates.Funcs(template.FuncMap{
+		"include": include, "indent": indent, "trim": strings.TrimSpace,
+		"nindent": func(spaces int, text string) string { return "\n" + indent(spaces, text) },
+		"toJson": func(value any) (string, error) {
+			text, err := json.Marshal(value)
+			return string(text), err
+		},
+	}).Parse(charts.Policies()))
+	return include("muster.policy."+name, values) + "\n"
+}

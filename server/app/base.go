@@ -1,0 +1,47 @@
+package app
+
+import (
+	"log/slog"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/loadaware"
+)
+
+// Options are what every process is made with. They are required unless they say otherwise.
+type Options struct {
+	// Config is decoded, defaulted and valid.
+	Config *config.Configuration
+	// File is where Config is from, and further ones come from. It may have no path.
+	File   ConfigFile
+	Logger *slog.Logger
+	// Version and Flags of the command line appear on /statusz and /flagz. They may be empty.
+	Version string
+	Flags   map[string]string
+	// Registry takes the metrics and shows them at /metrics.
+	Registry inspect.Registry
+}
+
+// Base holds what all parts of a process are made with.
+type Base struct {
+	Options
+	About   *inspect.Process
+	Cluster *cluster.Cluster
+	// Load is how usage is read, by plugins and by who looks at it besides.
+	Load loadaware.Options
+}
+
+// NewBase returns the Base of a process of a name, whose view of the cluster is empty.
+func NewBase(name string, o Options) *Base {
+	inspect.RegisterRuntime(o.Registry, o.Version)
+	return &Base{
+		Options: o,
+		About:   &inspect.Process{Name: name, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
+		Cluster: cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration}),
+		Load:    loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)},
+	}
+}
