@@ -165,8 +165,8 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	}
 	waits := g.whyItWaits()
 	return status.Observation{
-		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Reason: waits.reason, Message: waits.why,
-		Note: s.note(g),
+		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()),
+		Reason: waits.reason, Message: waits.why, Note: s.note(g),
 	}, true
 }
 
