@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -157,7 +156,7 @@ func newNominator(
 }
 
 // isMember reports whether a pod is of a gang, which is not for the Nominator.
-func isMember(pod *corev1.Pod) bool {
+func isMember(pod *cluster.Pod) bool {
 	_, member := membership.Of(pod)
 	return member
 }

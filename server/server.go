@@ -17,6 +17,8 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
@@ -95,6 +97,16 @@ type base struct {
 	around  surroundings
 	about   *inspect.Process
 	cluster *cluster.Cluster
+	owners  *operators.Set
+}
+
+// ownerGrace is how long after a pod its owners may be shown: for as long as the watch that shows them may lag. What a dump
+// has is all that there is.
+func ownerGrace(dump bool) time.Duration {
+	if dump {
+		return 0
+	}
+	return cluster.OwnerGrace
 }
 
 func newBase(o Options, around surroundings) *base {
@@ -102,10 +114,15 @@ func newBase(o Options, around surroundings) *base {
 		o.Registry = prometheus.NewRegistry()
 	}
 	inspect.RegisterRuntime(o.Registry, o.Version)
+	owners := kinds.Set(o.Config.Gangs.Kinds)
 	return &base{
 		Options: o, around: around,
-		about:   &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
-		cluster: cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration}),
+		about: &inspect.Process{Name: "muster", Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
+		cluster: cluster.New(cluster.Options{
+			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration,
+			Affiliator: owners, OwnerGrace: ownerGrace(len(o.SnapshotFiles) > 0),
+		}),
+		owners: owners,
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +40,9 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 		Changed: func() { v.placeholders.PlansChanged() },
 	})
 	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	maps.Copy(l.handled, b.owners.Handled(b.cluster))
 	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
-		Client: a.client, Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
+		Client: a.client, Jobs: b.owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 
 // newDump is the view of dumps.
 func newDump(b *base) (*view, error) {
-	loaded, err := usage.Load(b.cluster, b.Logger, b.SnapshotFiles, b.Stdin)
+	loaded, err := usage.Load(b.cluster, b.Logger, b.SnapshotFiles, b.Stdin, b.owners.Dumped(b.cluster)...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
@@ -43,7 +44,7 @@ func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""
-			if key, member := Of(&test.pod); member {
+			if key, member := Of(cluster.NewPod(&test.pod)); member {
 				got = key.Label + " " + key.String()
 			}
 			if got != test.want {

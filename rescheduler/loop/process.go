@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -73,7 +75,11 @@ func Run(ctx context.Context, o Options) error {
 
 // New wires all of it, and opens its ports. Run must follow, as it closes them.
 func New(o Options) (_ *app.Process, err error) {
-	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration})
+	owners := kinds.Set(o.Config.Gangs.Kinds)
+	c := cluster.New(cluster.Options{
+		Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration,
+		Affiliator: owners, OwnerGrace: cluster.OwnerGrace,
+	})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)}
 	profiles, err := app.NewProfiles(app.ProfileOptions{
 		Registerer: o.Registry, Cluster: c, Config: o.Config, Load: load, SchedulerScores: true,
@@ -173,6 +179,7 @@ func New(o Options) (_ *app.Process, err error) {
 		return nil, err
 	}
 	handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	maps.Copy(handled, owners.Handled(c))
 	watcher, err := cluster.NewWatcher(c, cluster.WatchOptions{
 		Client: api.client, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.objects, Metadata: api.metadata, Handled: handled,
 	})

@@ -102,6 +102,17 @@ const (
 	AnnotationGroups = "muster.dev/groups"
 )
 
+// AnnotationGangScope, on a Job, a JobSet or another owner of pods, says which of its pods start together, where something
+// else is wanted than what its kind does.
+const AnnotationGangScope = "muster.dev/gang-scope"
+
+// Values of [AnnotationGangScope].
+const (
+	ScopeAll  = "all"  // all of them, also those of a Job
+	ScopeJob  = "job"  // the pods of each Job of a JobSet
+	ScopeNone = "none" // none: they start one by one
+)
+
 // Koordinator's annotations, which are taken as they are. Where one of muster's own says the same, that one counts.
 const (
 	// AnnotationKoordinatorName, on pods, is the name of their group, which has no object.
