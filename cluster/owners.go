@@ -74,7 +74,7 @@ func (o *owners) resolve(pod *Pod) {
 		return
 	}
 	o.unfollow(pod.UID)
-	chain := o.chain(pod)
+	chain := o.chain(pod, func(name ownerKey) { o.follow(pod.UID, name) })
 	if !chain.Unseen {
 		o.settle(pod.UID)
 		pod.Affiliation = o.affiliator.Affiliate(pod.Pod, chain)
@@ -102,8 +102,8 @@ func (o *owners) pod(uid types.UID) *Pod {
 	return o.waiting.ledger.placed[uid].pod
 }
 
-// chain returns the owners of a pod.
-func (o *owners) chain(pod *Pod) *Chain {
+// chain returns the owners of a pod, and tells of each name that it passes by.
+func (o *owners) chain(pod *Pod, passes func(ownerKey)) *Chain {
 	chain := &Chain{}
 	ref := metav1.GetControllerOfNoCopy(pod)
 	for ref != nil && len(chain.Owners) < mostOwners {
@@ -113,7 +113,7 @@ func (o *owners) chain(pod *Pod) *Chain {
 			break
 		}
 		name := ownerKey{kind, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}}
-		o.follow(pod.UID, name)
+		passes(name)
 		owner := o.find(name, ref.UID)
 		if owner == nil || owner.UID != ref.UID {
 			chain.Lost, chain.Namesake = ref, owner
@@ -125,7 +125,7 @@ func (o *owners) chain(pod *Pod) *Chain {
 	}
 	if kind, named, names := o.affiliator.Names(pod.Pod); names {
 		name := ownerKey{kind, types.NamespacedName{Namespace: pod.Namespace, Name: named}}
-		o.follow(pod.UID, name)
+		passes(name)
 		chain.Named = o.known[name]
 		chain.Awaited = chain.Named == nil && o.watched.Has(kind)
 	}
@@ -326,6 +326,19 @@ func (c *Cluster) OwnerHandler(kind schema.GroupKind) CustomHandler {
 		},
 		Drop: func() { locked(func() []types.UID { return c.owners.drop(kind) }) },
 	}
+}
+
+// Affiliated returns a pod that is in no view with what it belongs to, by the owners that are known now.
+func (c *Cluster) Affiliated(object *corev1.Pod) *Pod {
+	pod := &Pod{Pod: object, Namespace: object.Namespace}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.owners.affiliator != nil {
+		chain := c.owners.chain(pod, func(ownerKey) {})
+		chain.Unseen, chain.Awaited = false, false
+		pod.Affiliation = c.owners.affiliator.Affiliate(object, chain)
+	}
+	return pod
 }
 
 // MayBelong reports whether a pod that no watch has shown may belong to something: what it says of its owners is not

@@ -163,6 +163,10 @@ func trimToSelector(object any) {
 		o.Status = appsv1.StatefulSetStatus{}
 	case *batchv1.Job:
 		scope, says := o.Annotations[v1alpha1.AnnotationGangScope]
+		succeeded := o.Status.Succeeded
+		if indexed := o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion; !says && !indexed {
+			succeeded = 0 // of a queue of work, it would be another Job after each pod
+		}
 		if o.ObjectMeta = owned(&o.ObjectMeta); says {
 			o.Annotations = map[string]string{v1alpha1.AnnotationGangScope: scope}
 		}
@@ -170,7 +174,7 @@ func trimToSelector(object any) {
 			Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, CompletionMode: o.Spec.CompletionMode, Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
 			BackoffLimitPerIndex: o.Spec.BackoffLimitPerIndex, PodFailurePolicy: o.Spec.PodFailurePolicy,
 		}
-		o.Status = batchv1.JobStatus{Failed: o.Status.Failed}
+		o.Status = batchv1.JobStatus{Failed: o.Status.Failed, Succeeded: succeeded}
 	}
 }
 

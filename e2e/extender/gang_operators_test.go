@@ -174,14 +174,8 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 		"RayCluster": {schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}, rayCluster, "ray"},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			c := newClusterWith(t, []string{"job-controller"})
-			c.Discard() // of its custom resource
-			w := c.serveAndSchedule(muster.Options{}).watch()
-			o := &operator{c, test.resource, kind}
-			o.define() // muster runs already
-			o.Eventually("muster follows it", func() error {
-				return w.logs("resource=" + test.resource.GroupResource().String())
-			})
+			o, w := newOperator(t, test.resource, kind)
+			c := o.cluster
 			pods := test.make(o)
 			o.EventuallyIs("its pods are there", pods, func() int { return len(c.Pods()) })
 			c.createNodes(workload.NewNodes("node", pods-1, "4")...)
@@ -193,6 +187,42 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newOperator begins with a muster that runs before there is the custom resource.
+func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string) (*operator, *witness) {
+	t.Helper()
+	c := newClusterWith(t, []string{"job-controller"})
+	c.Discard() // of its custom resource
+	w := c.serveAndSchedule(muster.Options{}).watch()
+	o := &operator{c, resource, kind}
+	o.define()
+	o.Eventually("muster follows it", func() error { return w.logs("resource=" + resource.GroupResource().String()) })
+	return o, w
+}
+
+// A pod that takes the place of a lost one goes alone, though others have ended meanwhile and muster does not remember the start.
+func TestAPodOfAJobSetIsReplaced(t *testing.T) {
+	t.Parallel()
+	o, w := newOperator(t, schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, "JobSet")
+	o.createNodes(workload.NewNodes("node", 7, "4")...)
+	pods := jobSet(o)
+	w.settles(exactly(map[string]int{"": pods}))
+	end := func(prefix string, phase corev1.PodPhase) {
+		for name, pod := range o.Pods() {
+			if strings.HasPrefix(name, prefix) {
+				pod.Status.Phase = phase
+				_, err := o.Client.CoreV1().Pods(workload.Namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+				o.Must(err)
+				return
+			}
+		}
+		t.Fatalf("there is no pod %s…", prefix)
+	}
+	end("train-driver-0-0-", corev1.PodSucceeded)
+	o.Must(w.Restart(t.Context()))
+	end("train-workers-1-2-", corev1.PodFailed)
+	w.settles(exactly(map[string]int{"": pods + 1}))
 }
 
 // logs is nil once muster has logged something.

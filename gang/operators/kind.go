@@ -29,6 +29,8 @@ type Kind struct {
 	// Says reads what a pod says of its group by itself: the name of that, and what is asked for. Its controller is nil
 	// where that is of a kind that nobody follows. It reports false for a pod that is not of this kind.
 	Says func(pod *corev1.Pod, controller *cluster.Owner) (Said, bool)
+	// Label is on all of the pods, so that those are found that have finished; "" where none finishes before others start.
+	Label string
 	// Alone says why a pod starts by itself of which no owner says anything, "" for one that is not of this kind.
 	Alone func(pod *corev1.Pod) string
 	// Steps are kinds of controllers of pods that start one by one, whatever else is asked for, and Why says so.

@@ -67,6 +67,16 @@ func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluste
 // ReadsJobs reports whether Jobs have to be followed.
 func (s *Set) ReadsJobs() bool { return s.Follows(Job) }
 
+// Labels returns labels that pods of kinds have whose pods may have finished before others start.
+func (s *Set) Labels() (labels []string) {
+	for _, kind := range s.on {
+		if kind.Label != "" && !slices.Contains(labels, kind.Label) {
+			labels = append(labels, kind.Label)
+		}
+	}
+	return labels
+}
+
 // Dumped returns how these resources stand in dumps.
 func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 	for _, resource := range s.resources() {

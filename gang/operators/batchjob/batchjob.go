@@ -29,7 +29,7 @@ func Indexed() operators.Kind {
 		rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
 			job.Number(0, "spec", "completions") == parallelism
 		if rigid && job.Scope() == "" {
-			return operators.Whole(parallelism)
+			return operators.Whole(left(job))
 		}
 		return asked(job)
 	}}
@@ -38,10 +38,19 @@ func Indexed() operators.Kind {
 func asked(job operators.Object) cluster.Asks {
 	switch job.Scope() {
 	case v1alpha1.ScopeAll, v1alpha1.ScopeJob:
-		return operators.Whole(Pods(job.Object("spec")))
+		return operators.Whole(left(job))
 	default:
 		return operators.Alone(fmt.Sprintf("does not ask for it; it would with the annotation %s: %s", v1alpha1.AnnotationGangScope, v1alpha1.ScopeAll))
 	}
+}
+
+// left returns how many pods a Job is to run at once now: none takes the place of one that has succeeded.
+func left(job operators.Object) int32 {
+	pods := Pods(job.Object("spec"))
+	if !job.Has("spec", "completions") {
+		return pods
+	}
+	return min(pods, max(job.Number(0, "spec", "completions")-job.Number(0, "status", "succeeded"), 0))
 }
 
 // Pods returns how many pods a Job runs at once, by its spec.

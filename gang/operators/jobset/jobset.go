@@ -28,6 +28,7 @@ func Kind() operators.Kind {
 		Owners: []operators.Resource{{
 			GroupVersionResource: schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, Kind: "JobSet",
 		}},
+		Label:   "jobset.sigs.k8s.io/jobset-name",
 		Through: []schema.GroupKind{operators.Job},
 		Asks:    asks,
 		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelIndex], pod.Labels[labelRole] },

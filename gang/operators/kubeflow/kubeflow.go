@@ -12,6 +12,7 @@ import (
 
 const (
 	apiGroup  = "kubeflow.org"
+	labelJob  = "training.kubeflow.org/job-name"
 	labelRole = "training.kubeflow.org/replica-type"
 )
 
@@ -21,7 +22,7 @@ type job struct{ kind, resource, roles string }
 // Kind returns the jobs of the training operator. How many of their pods must run is runPolicy.schedulingPolicy.minAvailable,
 // and all of them where that says nothing.
 func Kind() operators.Kind {
-	kind := operators.Kind{Name: config.GangKindKubeflow, Place: place}
+	kind := operators.Kind{Name: config.GangKindKubeflow, Place: place, Label: labelJob}
 	fields := map[string]string{}
 	for _, one := range []job{
 		{"PyTorchJob", "pytorchjobs", "pytorchReplicaSpecs"},
@@ -51,7 +52,7 @@ func MPI() operators.Kind {
 	one := job{"MPIJob", "mpijobs", "mpiReplicaSpecs"}
 	return operators.Kind{
 		Name: config.GangKindMPIJob, Owners: []operators.Resource{resource("v2beta1", one, "v1")}, Through: []schema.GroupKind{operators.Job},
-		Place: place,
+		Place: place, Label: labelJob,
 		Asks: func(job operators.Object) cluster.Asks {
 			spec := job.Object("spec")
 			asks := atLeast(roles(spec.Object(one.roles)), spec)

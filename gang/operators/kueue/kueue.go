@@ -21,7 +21,7 @@ const (
 // Kind returns plain groups of pods. Kueue makes such groups of the pods of others as well, a LeaderWorkerSet among them:
 // those say what their owners ask for.
 func Kind() operators.Kind {
-	return operators.Kind{Name: config.GangKindKueue, Says: func(pod *corev1.Pod, _ *cluster.Owner) (operators.Said, bool) {
+	return operators.Kind{Name: config.GangKindKueue, Label: labelGroup, Says: func(pod *corev1.Pod, _ *cluster.Owner) (operators.Said, bool) {
 		name, annotations := pod.Labels[labelGroup], pod.Annotations
 		if name == "" || annotations[serving] != "" || annotations[parent] != "" {
 			return operators.Said{}, false
