@@ -1,6 +1,7 @@
 package finished
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,8 +54,10 @@ func TestOwnedPodsAreToldByTheGroupInWhichTheyWereFirstSeen(t *testing.T) {
 			told = nil
 		}
 		var running sync.WaitGroup
-		running.Go(func() { pods.Run(t.Context()) })
+		ctx, stop := context.WithCancel(t.Context())
 		defer running.Wait()
+		defer stop()
+		running.Go(func() { pods.Run(ctx) })
 		synctest.Wait()
 		expect("1 of a/s by Set, gone: false")
 		delete(known, "s")
