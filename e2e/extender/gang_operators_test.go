@@ -203,7 +203,6 @@ func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string
 
 // A pod that takes the place of a lost one goes alone, though others have ended meanwhile and muster does not remember the start.
 func TestAPodOfAJobSetIsReplaced(t *testing.T) {
-	t.Parallel()
 	o, w := newOperator(t, schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, "JobSet")
 	o.createNodes(workload.NewNodes("node", 7, "4")...)
 	pods := jobSet(o)

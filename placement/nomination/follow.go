@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
