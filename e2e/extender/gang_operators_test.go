@@ -219,6 +219,7 @@ func TestAPodOfAJobSetIsReplaced(t *testing.T) {
 		t.Fatalf("there is no pod %s…", prefix)
 	}
 	end("train-driver-0-0-", corev1.PodSucceeded)
+	w.Stop()
 	o.Must(w.Restart(t.Context()))
 	end("train-workers-1-2-", corev1.PodFailed)
 	w.settles(exactly(map[string]int{"": pods + 1}))

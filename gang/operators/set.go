@@ -302,7 +302,17 @@ func lost(chain *cluster.Chain) cluster.Affiliation {
 
 // unasked says why a pod belongs to nothing, where its owners say nothing about it.
 func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
-	for _, kind := range s.on {
+	if kind, name, names := s.Names(pod); names {
+		return cluster.Affiliation{
+			Kind: string(s.groups[kind].Name), Why: fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+		}
+	}
+	if top := uppermost(pod, chain); top != nil {
+		if belongs := s.unread(top); belongs.Kind != "" {
+			return belongs
+		}
+	}
+	for _, kind := range slices.Concat(s.on, s.off) {
 		if kind.Alone == nil {
 			continue
 		}
@@ -310,31 +320,31 @@ func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation
 			return cluster.Affiliation{Kind: string(kind.Name), Why: why}
 		}
 	}
-	if kind, name, names := s.Names(pod); names {
-		return cluster.Affiliation{
-			Kind: string(s.groups[kind].Name), Why: fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
-		}
+	return cluster.Affiliation{}
+}
+
+// uppermost returns the reference to the uppermost owner of a pod, of which nothing may be read; nil when it has none.
+func uppermost(pod *corev1.Pod, chain *cluster.Chain) *metav1.OwnerReference {
+	if last := len(chain.Owners) - 1; last >= 0 {
+		return metav1.GetControllerOfNoCopy(chain.Owners[last])
 	}
-	top := metav1.GetControllerOfNoCopy(pod)
-	if len(chain.Owners) > 0 {
-		if above := metav1.GetControllerOfNoCopy(chain.Owners[len(chain.Owners)-1]); above != nil {
-			top = above
-		}
-	}
-	if top == nil {
-		return cluster.Affiliation{}
-	}
-	group, _ := schema.ParseGroupVersion(top.APIVersion)
-	of := group.WithKind(top.Kind).GroupKind()
+	return metav1.GetControllerOfNoCopy(pod)
+}
+
+// unread says why nothing is read of an owner: its pods are steps, or nobody has switched its kind on.
+func (s *Set) unread(owner *metav1.OwnerReference) cluster.Affiliation {
+	group, _ := schema.ParseGroupVersion(owner.APIVersion)
+	of := group.WithKind(owner.Kind).GroupKind()
 	for _, kind := range s.on {
 		if slices.Contains(kind.Steps, of) {
-			return cluster.Affiliation{Kind: string(kind.Name), Why: fmt.Sprintf("its %s %s: %s", top.Kind, top.Name, kind.Why)}
+			return cluster.Affiliation{Kind: owner.Kind, Why: fmt.Sprintf("its %s %s: %s", owner.Kind, owner.Name, kind.Why)}
 		}
 	}
 	for _, kind := range s.off {
-		reads := func(resource Resource) bool { return resource.GroupKind() == of }
-		if slices.ContainsFunc(kind.Owners, reads) || slices.Contains(kind.Steps, of) {
-			return cluster.Affiliation{Kind: string(kind.Name), Why: fmt.Sprintf("its %s %s: %s is not in gangs.kinds", top.Kind, top.Name, kind.Name)}
+		if slices.ContainsFunc(kind.Owners, func(resource Resource) bool { return resource.GroupKind() == of }) {
+			return cluster.Affiliation{
+				Kind: string(kind.Name), Why: fmt.Sprintf("its %s %s: %s is not in gangs.kinds", owner.Kind, owner.Name, kind.Name),
+			}
 		}
 	}
 	return cluster.Affiliation{}
