@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Owner is an object that owns pods, or owners of pods, reduced to what says of which gang its pods are. It is
+// Owner is an object that owns pods, or owners of pods, reduced to what tells the gang of its pods. It is
 // immutable.
 type Owner struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta // its identity and its controller, and nothing else
-	// Asks is what it asks for its pods, the zero value where it has nothing to say.
+	// Asks are its wishes for its pods, the zero value where it has nothing to say.
 	Asks Asks
 }
 
@@ -49,7 +49,7 @@ func (o *Owner) says(other *Owner) bool {
 		func(a, b metav1.OwnerReference) bool { return a.UID == b.UID && a.Name == b.Name })
 }
 
-// Asks is what an owner asks for its pods.
+// Asks are the wishes of an owner for its pods.
 type Asks struct {
 	// Roles are the parts that its pods play. Pods of one that is not listed start one by one.
 	Roles []Role
@@ -76,10 +76,10 @@ type Role struct {
 	All  int32 // that the owner wants; more than Min if it is elastic
 }
 
-// Affiliation is what a pod belongs to by its owners, or by words of others than muster, whatever marks of muster's
+// Affiliation says to what a pod belongs by its owners, or by words of others than muster, whatever marks of muster's
 // it has.
 type Affiliation struct {
-	// Kind is what makes it a member or not, as in "JobSet"; "" when nothing does.
+	// Kind names what makes it a member or not, as in "JobSet"; "" when nothing does.
 	Kind string
 	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
 	Gang      string
@@ -88,7 +88,7 @@ type Affiliation struct {
 	Together []string
 	// Why says in words what makes it a member, or why it is none.
 	Why string
-	// Unseen says that it is not known yet of which gang it is, as an object that says so is yet to be shown.
+	// Unseen says that its gang is not known yet, as an object that names it is yet to be shown.
 	Unseen bool
 }
 

@@ -27,17 +27,17 @@ const OwnerGrace = 10 * time.Second
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
 
 // owners says which pods belong to what, by who owns them. All of it comes from watches: a reference of a pod counts
-// if there is an object of its kind, name and UID in the pod's own namespace. So a pod is affiliated anew when its
+// if there is an object of its kind, name and UID in the pod's own namespace. So a pod is affiliated again when its
 // owners come, change or go.
 //
 // An owner is created before its pods, and may be shown after them, as its watch is another one. Until it is, or grace
-// is over, nobody knows of which gang the pod is.
+// is over, nobody knows the gang of the pod.
 type owners struct {
 	affiliator Affiliator // nil when nobody asks
 	waiting    *waiting
 	clock      clock.WithDelayedExecution
 	grace      time.Duration
-	// again has a pod affiliated anew, once the cluster is locked.
+	// again has a pod affiliated again, once the cluster is locked.
 	again func(types.UID)
 
 	known   map[ownerKey]*Owner
@@ -244,7 +244,7 @@ func (o *owners) belowKind(kind schema.GroupKind) []types.UID {
 	return slices.Sorted(maps.Keys(of))
 }
 
-// affiliate has pods affiliated anew. The cluster is locked.
+// affiliate has pods affiliated again. The cluster is locked.
 func (c *Cluster) affiliate(pods []types.UID) {
 	for _, uid := range pods {
 		pod := c.owners.pod(uid)
@@ -258,7 +258,7 @@ func (c *Cluster) affiliate(pods []types.UID) {
 	}
 }
 
-// overdue has a pod affiliated anew whose owners have not been shown in time.
+// overdue has a pod affiliated again whose owners have not been shown in time.
 func (c *Cluster) overdue(pod types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,7 +52,7 @@ type Pod struct {
 	Claims []*resourcev1.ResourceClaim
 	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
 	ClaimProblem ClaimProblem
-	// Affiliation is what the pod belongs to by its owners. A pod that nobody has shown belongs to nothing, whatever its
+	// Affiliation says to what the pod belongs by its owners. A pod that nobody has shown belongs to nothing, whatever its
 	// references say.
 	Affiliation Affiliation
 

@@ -143,7 +143,7 @@ func leaderWorkerSet(o *operator) (pods int) {
 	return 4
 }
 
-// rayCluster makes a head and three workers, two of which there have to be.
+// rayCluster makes a head and two workers, and all have to be there.
 func rayCluster(o *operator) (pods int) {
 	set := o.makes("ray", map[string]any{
 		"enableInTreeAutoscaling": true, "headGroupSpec": map[string]any{}, "workerGroupSpecs": []any{

@@ -88,7 +88,7 @@ func Follow(client metadata.Interface, now clock.PassiveClock, owned Owned, tell
 	return p, nil
 }
 
-// groups says of which group pods are, and forgets the ones that are gone.
+// groups names the groups of pods, and forgets the pods that are gone.
 type groups interface {
 	of(pod *metav1.PartialObjectMetadata) (label string, group types.NamespacedName, member bool)
 	forget(pod types.UID)

@@ -15,12 +15,12 @@ type Key struct {
 	types.NamespacedName
 }
 
-// unseen begins the name of the group of a pod of which it is not known yet to which group it belongs.
+// unseen begins the name of the group of a pod whose owner has not been seen yet.
 const unseen = "?/"
 
 // Of returns the group that a pod is of: by its own marks, else by its owners. It reports false for a pod of none, and
-// for one of a PodGroup that kube-scheduler itself plans (spec.schedulingGroup). A pod of which that is not known yet is
-// of a group of its own, of which nobody says what is asked.
+// for one of a PodGroup that kube-scheduler itself plans (spec.schedulingGroup). A pod whose owner has not been seen yet
+// is of a group of its own, and nobody says what is asked of that.
 func Of(pod *cluster.Pod) (key Key, member bool) {
 	if key, member := Marked(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
 		return key, member

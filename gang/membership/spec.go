@@ -108,7 +108,7 @@ func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 }
 
 // affiliated returns what the owners of a member ask for: all members have the same ones. It is asked again and again, as
-// owners make all pods anew that have to start together.
+// owners make all pods again that have to start together.
 func (b Bounds) affiliated(belongs *cluster.Affiliation, namespace string) *Spec {
 	s := &Spec{MinMember: int(belongs.MinMember), Timeout: b.Timeout, Policy: v1alpha1.Policy{MatchPolicy: v1alpha1.MatchWaitingAndBound}}
 	for _, name := range belongs.Together {

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Tell says in words of which gang a pod is a member and what makes it one, or why it is of none and what it would take.
+// Tell says in words what makes a pod a member of its gang, or why it is of none and what it would take.
 func Tell(pod *cluster.Pod) string {
 	key, marked := Marked(pod.Pod)
 	belongs := &pod.Affiliation

@@ -6,6 +6,6 @@
 //	watch ──Owner──→ cluster.Owner ┐
 //	watch ──────────────→ pod ─────┴─Affiliate──→ cluster.Pod.Affiliation ──→ membership.Of
 //
-// What counts of an owner is what the watch shows of it. A pod's own words count only where the controller of its
+// An owner counts as the watch shows it. A pod's own words count only where the controller of its
 // kind has no object to read, as in a plain group of Kueue.
 package operators

@@ -12,7 +12,7 @@ import (
 
 // Kind is how a controller has its pods belong together. What it does not do is nil.
 type Kind struct {
-	// Name is what it is called in gangs.kinds.
+	// Name is its name in gangs.kinds.
 	Name config.GangKind
 	// Owners are the resources whose objects own the pods, or own their owners, and ask for something.
 	Owners []Resource
@@ -31,7 +31,7 @@ type Kind struct {
 	Says func(pod *corev1.Pod, controller *cluster.Owner) (Said, bool)
 	// Label is on all of the pods, so that those are found that have finished; "" where none finishes before others start.
 	Label string
-	// Alone says why a pod starts by itself of which no owner says anything, "" for one that is not of this kind.
+	// Alone says why a pod starts by itself though no owner says anything, "" for one that is not of this kind.
 	Alone func(pod *corev1.Pod) string
 	// Steps are kinds of controllers of pods that start one by one, whatever else is asked for, and Why says so.
 	Steps []schema.GroupKind
@@ -58,7 +58,7 @@ var (
 // GroupKind returns the kind of the objects.
 func (r Resource) GroupKind() schema.GroupKind { return schema.GroupKind{Group: r.Group, Kind: r.Kind} }
 
-// Said is what a pod says by itself.
+// Said has what a pod says by itself.
 type Said struct {
 	Name string
 	Role string

@@ -17,7 +17,7 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// Set is kinds, some of which are switched on. It is a [cluster.Affiliator].
+// Set is kinds, switched on and off. It is a [cluster.Affiliator].
 type Set struct {
 	on     []*Kind
 	off    []*Kind
@@ -231,7 +231,7 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliat
 	return belongs
 }
 
-// affiliation says to which gang a pod belongs that plays a role among pods of which something is asked. Where no role is
+// affiliation says to which gang a pod belongs that plays a role. Where no role is
 // elastic, all are one gang; else each is one, and they start together.
 func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliation {
 	belongs := cluster.Affiliation{Kind: kind}
@@ -323,7 +323,7 @@ func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation
 	return cluster.Affiliation{}
 }
 
-// uppermost returns the reference to the uppermost owner of a pod, of which nothing may be read; nil when it has none.
+// uppermost returns the reference to the uppermost owner of a pod, whether that is read or not; nil when it has none.
 func uppermost(pod *corev1.Pod, chain *cluster.Chain) *metav1.OwnerReference {
 	if last := len(chain.Owners) - 1; last >= 0 {
 		return metav1.GetControllerOfNoCopy(chain.Owners[last])

@@ -29,7 +29,7 @@ type Explanation struct {
 	NoProfile string `json:"noProfile,omitempty"`
 	// Gates are its scheduling gates, which make kube-scheduler leave it alone.
 	Gates []string `json:"gates,omitempty"`
-	// Member says of which gang it is, and what makes it a member, or why it is of none and what it would take.
+	// Member names its gang, and what makes it a member, or says why it is of none and what it would take.
 	Member string `json:"member"`
 	// Ignored are marks of muster's on it that have no effect, and why.
 	Ignored []string `json:"ignored,omitempty"`

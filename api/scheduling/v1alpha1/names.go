@@ -108,7 +108,7 @@ const AnnotationGangScope = "muster.dev/gang-scope"
 
 // Values of [AnnotationGangScope].
 const (
-	ScopeAll  = "all"  // all of them, also those of a Job
+	ScopeAll  = "all"  // all of them, also if a Job owns them
 	ScopeJob  = "job"  // the pods of each Job of a JobSet
 	ScopeNone = "none" // none: they start one by one
 )

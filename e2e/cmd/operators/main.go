@@ -1,13 +1,13 @@
 // Command operators prints what muster makes of the pods of controllers of others, as those make them: nobody has edited
-// a template, and gangs.kinds is what it is by default.
+// a template, and gangs.kinds has its default.
 //
-// Each cell is what the packages that muster itself asks say of objects in dumps (gang/operators/*/testdata):
+// Each cell comes from the packages that muster itself asks, about objects in dumps (gang/operators/*/testdata):
 //
 //	members   all pods belong to a gang
-//	minimum   as many must start together as their controller means
+//	minimum   the number that must start together is the one that their controller means
 //	roles     pods of all roles start together
 //	elastic   a number below all pods does to begin with, where their controller has such a number
-//	replaced  one pod that takes the place of another goes alone, and all go together when all are made anew
+//	replaced  one pod that takes the place of another goes alone, and all go together when all are made again
 //	moved     on nodes they are one gang still, which the rescheduler moves whole or leaves alone
 package main
 

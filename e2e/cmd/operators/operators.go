@@ -7,7 +7,7 @@ type operator struct {
 	// least is how many pods have to start together, as the manual of the controller has it: 0 for pods that start one by
 	// one.
 	least int
-	// elastic are pods of a workload of which elasticLeast do to begin with; none where the controller has no such thing.
+	// elastic are pods of a workload that can begin with elasticLeast of them; none where the controller has no such thing.
 	elastic      []string
 	elasticLeast int
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the table says is what the documentation promises.
+// The documentation has the table.
 func TestNoPodOfAnOperatorIsSilentlySingle(t *testing.T) {
 	t.Chdir("../..")
 	var out bytes.Buffer

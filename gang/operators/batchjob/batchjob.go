@@ -1,5 +1,5 @@
 // Package batchjob has the pods of a Job start together: where the Job asks for it, as most Jobs are queues of work that
-// run with any number of pods; or, on request, those of each Job whose pods have an index and all run at once.
+// run with any number of pods; or, on request, the pods of each Job whose pods have an index and all run at once.
 package batchjob
 
 import (

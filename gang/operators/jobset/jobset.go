@@ -35,7 +35,7 @@ func Kind() operators.Kind {
 	}
 }
 
-// asks counts pods. With an order of replicated jobs, the pods of one are made once those of the former are ready, or
+// asks counts pods. With an order of replicated jobs, the pods of one are made once the former one is ready, or
 // have ended. With exclusive placement by affinity, all pods of a Job but the first are refused until that has a node.
 func asks(set operators.Object) cluster.Asks {
 	var asks cluster.Asks

@@ -17,7 +17,7 @@ import (
 	"muster.dev/muster/gang/operators/yunikorn"
 )
 
-// Set returns all kinds that there are, of which the named ones are switched on.
+// Set returns all kinds that there are, and switches the named ones on.
 func Set(on []config.GangKind) *operators.Set { return operators.NewSet(All(), on) }
 
 // All returns all kinds that there are. Of two that read the same objects the later one counts.

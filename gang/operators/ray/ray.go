@@ -27,8 +27,8 @@ func Kind() operators.Kind {
 	}
 }
 
-// asks counts the replicas of each group of workers. With autoscaling those are the autoscaler's, and minReplicas is what
-// there must be.
+// asks counts the replicas of each group of workers. With autoscaling those are the autoscaler's, and there must be
+// minReplicas.
 func asks(ray operators.Object) cluster.Asks {
 	asks := cluster.Asks{Roles: []cluster.Role{{Name: head, Min: 1, All: 1}}}
 	scales := ray.True("spec", "enableInTreeAutoscaling")

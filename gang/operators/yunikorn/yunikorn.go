@@ -1,5 +1,5 @@
 // Package yunikorn has the pods of a task group of YuniKorn start together. YuniKorn itself makes placeholder pods for all
-// task groups of an application; here each starts by itself, as its pods may be made by those of another one.
+// task groups of an application; here each starts by itself, as pods of another one may make its pods.
 package yunikorn
 
 import (
