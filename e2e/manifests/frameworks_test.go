@@ -22,6 +22,7 @@ import (
 func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 	lab.Long(t)
 	c := newCluster(t)
+	c.define()
 	jobSet := c.object("docs/beside/jobset.md", "JobSet", "train")
 	c.Create(workload.NewNode("a", "16"))
 	s := c.serve("muster")
@@ -81,6 +82,7 @@ func (c *cluster) ownerOf(object *unstructured.Unstructured) []metav1.OwnerRefer
 func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing.T) {
 	lab.Long(t)
 	c := newCluster(t)
+	c.define()
 	set := c.object("docs/beside/leaderworkerset.md", "LeaderWorkerSet", "serve")
 	replicas := int(field[int32](c, set, "spec", "replicas"))
 	size := field[int32](c, set, "spec", "leaderWorkerTemplate", "size")
