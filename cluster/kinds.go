@@ -62,8 +62,12 @@ func (c *Cluster) Set(object runtime.Object) error {
 	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
 		pod = NewPod(o) // takes a while, and needs no lock
 	}
+	owner := c.owners.reduced(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if owner != nil {
+		c.affiliate(c.owners.set(owner))
+	}
 	if isOfDevices(object) {
 		for _, pod := range c.claims.see() {
 			c.setPod(pod)
@@ -74,10 +78,10 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.fleet.setNode(o)
 	case *corev1.Pod:
 		if pod == nil {
-			c.removePod(o.UID)
+			c.removeMember(o)
 		} else {
 			c.claims.resolve(pod)
-			c.setPod(pod)
+			c.setMember(pod)
 		}
 	case *storagev1.CSINode:
 		c.fleet.setCSINode(o)
@@ -107,13 +111,17 @@ func isOfDevices(object runtime.Object) bool {
 // Delete applies that an object is gone. Only its name, namespace and UID are
 // read. Kinds that muster does not read are an error.
 func (c *Cluster) Delete(object runtime.Object) error {
+	owner := c.owners.reduced(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if owner != nil {
+		c.affiliate(c.owners.remove(keyOf(owner)))
+	}
 	switch o := object.(type) {
 	case *corev1.Node:
 		c.fleet.removeNode(o.Name)
 	case *corev1.Pod:
-		c.removePod(o.UID)
+		c.removeMember(o)
 	case *storagev1.CSINode:
 		c.fleet.removeCSINode(o.Name)
 	case *resourcev1.ResourceSlice:
