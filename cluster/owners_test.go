@@ -192,7 +192,7 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 						set(t, h.Cluster, bound)
 					}
 					h.expect("p", test.want)
-					time.Sleep(OwnerGrace)
+					time.Sleep(OwnerGrace) //nolint:forbidigo // in a bubble
 					synctest.Wait()
 					late := test.want
 					if test.late != "" {
