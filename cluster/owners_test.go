@@ -187,7 +187,7 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 					set(t, h.Cluster, nodeObject("n"))
 					test.do(h)
 					if on != "" {
-						bound := h.FindPod(types.NamespacedName{Namespace: "default", Name: "p"}).Pod.DeepCopy()
+						bound := h.FindPod(types.NamespacedName{Namespace: "default", Name: "p"}).DeepCopy()
 						bound.Spec.NodeName = on
 						set(t, h.Cluster, bound)
 					}

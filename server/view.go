@@ -42,7 +42,8 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	l.handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
 	maps.Copy(l.handled, b.owners.Handled(b.cluster))
 	watcher, err := cluster.NewWatcher(b.cluster, cluster.WatchOptions{
-		Client: a.client, Jobs: b.owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: l.handled, Dynamic: a.leader.dynamic, Metadata: a.metadata,
+		Client: a.client, Jobs: b.owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: l.handled,
+		Dynamic: a.leader.dynamic, Metadata: a.metadata,
 	})
 	if err != nil {
 		return nil, err
