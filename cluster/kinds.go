@@ -58,11 +58,7 @@ func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
-	var pod *Pod
-	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
-		pod = NewPod(o) // takes a while, and needs no lock
-	}
-	owner := c.owners.reduced(object)
+	pod, owner := livePod(object), c.owners.reduced(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if owner != nil {
@@ -95,6 +91,14 @@ func (c *Cluster) Set(object runtime.Object) error {
 		}
 	default:
 		return c.view.changeObject(object, kindWriter.set)
+	}
+	return nil
+}
+
+// livePod returns an object as a pod that takes room or asks for it, nil when it is none.
+func livePod(object runtime.Object) *Pod {
+	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
+		return NewPod(o)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const mostOwners = 6
 const OwnerGrace = 10 * time.Second
 
 // podKind is the kind of pods, which own others: a leader its workers' StatefulSet, a driver its executors.
-var podKind = corev1.SchemeGroupVersion.WithKind("Pod").GroupKind()
+var podKind = schema.GroupKind{Kind: "Pod"} //nolint:gochecknoglobals // it never changes
 
 // owners says which pods belong to what, by who owns them. All of it comes from watches: a reference of a pod counts
 // if there is an object of its kind, name and UID in the pod's own namespace. So a pod is affiliated again when its

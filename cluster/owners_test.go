@@ -187,12 +187,12 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 					set(t, h.Cluster, nodeObject("n"))
 					test.do(h)
 					if on != "" {
-						bound := h.FindPod(types.NamespacedName{Namespace: "default", Name: "p"}).Pod.DeepCopy()
+						bound := h.FindPod(types.NamespacedName{Namespace: "default", Name: "p"}).DeepCopy()
 						bound.Spec.NodeName = on
 						set(t, h.Cluster, bound)
 					}
 					h.expect("p", test.want)
-					time.Sleep(OwnerGrace)
+					time.Sleep(OwnerGrace) //nolint:forbidigo // in a bubble
 					synctest.Wait()
 					late := test.want
 					if test.late != "" {

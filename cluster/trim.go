@@ -171,7 +171,8 @@ func trimToSelector(object any) {
 			o.Annotations = map[string]string{v1alpha1.AnnotationGangScope: scope}
 		}
 		o.Spec = batchv1.JobSpec{
-			Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, CompletionMode: o.Spec.CompletionMode, Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
+			Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, CompletionMode: o.Spec.CompletionMode,
+			Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
 			BackoffLimitPerIndex: o.Spec.BackoffLimitPerIndex, PodFailurePolicy: o.Spec.PodFailurePolicy,
 		}
 		o.Status = batchv1.JobStatus{Failed: o.Status.Failed, Succeeded: succeeded}

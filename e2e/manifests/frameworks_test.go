@@ -81,7 +81,8 @@ func (c *cluster) ownerOf(object *unstructured.Unstructured) []metav1.OwnerRefer
 
 func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing.T) {
 	lab.Long(t)
-	c := newCluster(t)
+	// Pods are made here: a webhook of LeaderWorkerSet would label the leaders that the controller of StatefulSets makes.
+	c := newClusterWith(t, "serviceaccount-controller")
 	c.define()
 	set := c.object("docs/beside/leaderworkerset.md", "LeaderWorkerSet", "serve")
 	replicas := int(field[int32](c, set, "spec", "replicas"))
@@ -111,25 +112,30 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 			prefix + "name": set.GetName(), prefix + "group-index": strconv.Itoa(replica), prefix + "worker-index": worker,
 		}
 	}
-	// The controller of StatefulSets makes the leaders, and a webhook of LeaderWorkerSet labels them: that is not there.
-	leaders := statefulSet(set.GetName(), 0, map[string]string{prefix + "name": set.GetName(), prefix + "worker-index": "0"}, c.ownerOf(set))
-	for i := range replicas {
-		leader := &corev1.Pod{
+	pod := func(name string, labels map[string]string, by *appsv1.StatefulSet) *corev1.Pod {
+		t.Helper()
+		made, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: fmt.Sprintf("%s-%d", set.GetName(), i), Labels: labels(i, "0"),
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(leaders, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
+				Name: name, Labels: labels,
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(by, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
 			},
 			Spec: template.Spec,
-		}
-		_, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), leader, metav1.CreateOptions{})
+		}, metav1.CreateOptions{})
 		c.Must(err)
+		return made
 	}
-	c.awaitTried(prefix+"worker-index=0", replicas) // leaders wait for their workers
+	leaders := statefulSet(set.GetName(), int32(replicas), map[string]string{prefix + "worker-index": "0"}, c.ownerOf(set))
 	for i := range replicas {
-		name := fmt.Sprintf("%s-%d", set.GetName(), i)
-		leader, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), name, metav1.GetOptions{})
-		c.Must(err)
-		statefulSet(name, size-1, labels(i, "some"), []metav1.OwnerReference{*metav1.NewControllerRef(leader, corev1.SchemeGroupVersion.WithKind("Pod"))})
+		leader := pod(fmt.Sprintf("%s-%d", set.GetName(), i), labels(i, "0"), leaders)
+		workers := statefulSet(leader.Name, size-1, labels(i, "1"), []metav1.OwnerReference{
+			*metav1.NewControllerRef(leader, corev1.SchemeGroupVersion.WithKind("Pod")),
+		})
+		if i == 0 {
+			c.awaitTried(prefix+"worker-index=0", 1) // it waits for its workers
+		}
+		for worker := 1; worker < int(size); worker++ {
+			pod(fmt.Sprintf("%s-%d", leader.Name, worker), labels(i, strconv.Itoa(worker)), workers)
+		}
 	}
 	all := prefix + "name=" + set.GetName()
 	c.awaitBound(all, int(size))

@@ -69,15 +69,23 @@ func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
 	}{
 		{"by a label", with(map[string]string{v1alpha1.LabelMuster: "g"}, map[string]string{v1alpha1.AnnotationMinMember: "3"},
 			cluster.Affiliation{Gang: "other"}), "member of gang n/g by its own mark muster.dev/pod-group", nil},
-		{"by its owner", with(nil, nil, cluster.Affiliation{Gang: "train", Why: "its JobSet train: 7 of its 7 pods start together"}),
-			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", nil},
-		{"by an owner that is not seen", with(nil, nil, cluster.Affiliation{Unseen: true, Why: "its Job j has not been seen yet"}),
-			"member of a gang that is not known yet: its Job j has not been seen yet", nil},
-		{"its owner does not ask", with(nil, nil, cluster.Affiliation{Why: "its Job does not ask for it"}),
-			"member of no gang: its Job does not ask for it", nil},
+		{
+			"by its owner", with(nil, nil, cluster.Affiliation{Gang: "train", Why: "its JobSet train: 7 of its 7 pods start together"}),
+			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", nil,
+		},
+		{
+			"by an owner that is not seen", with(nil, nil, cluster.Affiliation{Unseen: true, Why: "its Job j has not been seen yet"}),
+			"member of a gang that is not known yet: its Job j has not been seen yet", nil,
+		},
+		{
+			"its owner does not ask", with(nil, nil, cluster.Affiliation{Why: "its Job does not ask for it"}),
+			"member of no gang: its Job does not ask for it", nil,
+		},
 		{"nothing says so, and marks are misspelled", with(
 			map[string]string{"muster.dev/podgroup": "g", "muster.dev/min-member": "3", "muster.dev/colour": "red", "app": "web"},
-			map[string]string{"muster.dev/pod-group": "g", v1alpha1.AnnotationMinMember: "3", v1alpha1.AnnotationWoken: "1", "muster.dev/group": "x"},
+			map[string]string{
+				"muster.dev/pod-group": "g", v1alpha1.AnnotationMinMember: "3", v1alpha1.AnnotationWoken: "1", "muster.dev/group": "x",
+			},
 			cluster.Affiliation{},
 		), "member of no gang: it has no mark of one, such as muster.dev/pod-group, and no owner that makes one", []string{
 			"label muster.dev/colour is ignored: muster knows no such label",

@@ -57,7 +57,8 @@ func Ignored(pod *corev1.Pod) (ignored []string) {
 		case name == v1alpha1.AnnotationGangScope:
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is for the owner of the pod", name))
 		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name):
-			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))
+			ignored = append(ignored, fmt.Sprintf(
+				"annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))
 		}
 	}
 	return ignored

@@ -76,7 +76,7 @@ func (o Object) Annotation(name string) string { return o.Text("metadata", "anno
 // Scope returns what the object says of the scope of its gangs.
 func (o Object) Scope() string { return o.Annotation(v1alpha1.AnnotationGangScope) }
 
-func clamp(number int64) int32 { return int32(max(0, min(number, math.MaxInt32))) } //nolint:gosec // it fits
+func clamp(number int64) int32 { return int32(max(0, min(number, math.MaxInt32))) }
 
 // Times multiplies what users wrote, and Sum adds it: neither wraps around.
 func Times(a, b int32) int32 { return clamp(int64(a) * int64(b)) }

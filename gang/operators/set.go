@@ -244,14 +244,7 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("it plays no part that is waited for (%q)", role)
 		return belongs
 	}
-	var together []string
-	var all, least int32
-	for _, one := range asks.Roles {
-		all, least = Sum(all, one.All), Sum(least, one.Min)
-		if one.Min > 0 {
-			together = append(together, name+"/"+one.Name)
-		}
-	}
+	together, least, all := sums(name, asks.Roles)
 	switch rigid := least == all && !asks.Apart || len(asks.Roles) == 1; {
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
@@ -271,6 +264,17 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
 	}
 	return belongs
+}
+
+// sums returns the names of the gangs of roles that are waited for, how many pods those are, and how many there are in all.
+func sums(name string, roles []cluster.Role) (together []string, least, all int32) {
+	for _, one := range roles {
+		all, least = Sum(all, one.All), Sum(least, one.Min)
+		if one.Min > 0 {
+			together = append(together, name+"/"+one.Name)
+		}
+	}
+	return together, least, all
 }
 
 // roleOf returns a role by its name. If there is only one without a name, all pods play that.
@@ -304,7 +308,8 @@ func lost(chain *cluster.Chain) cluster.Affiliation {
 func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
 	if kind, name, names := s.Names(pod); names {
 		return cluster.Affiliation{
-			Kind: string(s.groups[kind].Name), Why: fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+			Kind: string(s.groups[kind].Name),
+			Why:  fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
 		}
 	}
 	if top := uppermost(pod, chain); top != nil {

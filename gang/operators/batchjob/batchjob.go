@@ -40,7 +40,8 @@ func asked(job operators.Object) cluster.Asks {
 	case v1alpha1.ScopeAll, v1alpha1.ScopeJob:
 		return operators.Whole(left(job))
 	default:
-		return operators.Alone(fmt.Sprintf("does not ask for it; it would with the annotation %s: %s", v1alpha1.AnnotationGangScope, v1alpha1.ScopeAll))
+		return operators.Alone(fmt.Sprintf(
+			"does not ask for it; it would with the annotation %s: %s", v1alpha1.AnnotationGangScope, v1alpha1.ScopeAll))
 	}
 }
 

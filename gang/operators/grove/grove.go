@@ -28,7 +28,7 @@ func Kind() operators.Kind {
 		Asks: func(gang operators.Object) (asks cluster.Asks) {
 			for _, group := range gang.Items("spec", "podgroups") {
 				least := group.Number(1, "minReplicas")
-				pods := max(least, int32(min(len(group.Items("podReferences")), 1<<20))) //nolint:gosec // it fits
+				pods := max(least, int32(min(len(group.Items("podReferences")), 1<<20)))
 				asks.Roles = append(asks.Roles, cluster.Role{Name: group.Text("name"), Min: least, All: pods})
 			}
 			return asks
