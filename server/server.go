@@ -165,7 +165,7 @@ func build(o Options, around surroundings) (*Server, error) {
 			api.components(b), front.components, https.components, view.components, load.components(view.wait), ahead.components,
 		),
 		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
-		Patience: o.Config.Timeouts.Shutdown.Duration,
+		Patience: o.Config.Timeouts.Shutdown(),
 		Wait:     ahead.wait,
 		Election: api.election,
 		CatchUp:  view.catchUp,

@@ -63,7 +63,10 @@ func newHTTPS(b *base, a *api) (*https, error) {
 		if a.client == nil {
 			return nil, errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
 		}
-		o := certs.Options{Logger: b.Logger, Clock: clock.RealClock{}, Client: a.client, Config: settings.SelfManaged}
+		o := certs.Options{
+			Logger: b.Logger, Clock: clock.RealClock{}, Client: a.client, Config: settings.SelfManaged,
+			Namespace: b.Config.LeaderElection.ResourceNamespace, Webhook: b.Config.Serving.WebhookListen != "",
+		}
 		if len(settings.AllowedClientNames) > 0 {
 			o.ClientName = settings.AllowedClientNames[0]
 		}

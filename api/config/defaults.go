@@ -22,27 +22,21 @@ func Default() *Configuration {
 func Base() *Configuration {
 	return &Configuration{
 		ClientConnection: ClientConnection{
-			QPS:   500,
-			Burst: 1000,
+			QPS: 500,
 		},
 		Serving: Serving{
-			Listen:         "127.0.0.1:8888",
-			MaxConnections: 10_000,
-			MaxBodyBytes:   64 << 20,
+			Listen: "127.0.0.1:8888",
 		},
-		Debug: Debug{Enabled: true, Listen: "127.0.0.1:8887"},
+		Debug: Debug{Listen: "127.0.0.1:8887"},
 		LeaderElection: LeaderElection{
 			LeaseDuration:     metav1.Duration{Duration: 15 * time.Second},
-			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},
-			RetryPeriod:       metav1.Duration{Duration: 2 * time.Second},
 			ResourceName:      "muster",
 			ResourceNamespace: metav1.NamespaceSystem,
 		},
 		Timeouts: Timeouts{
-			Filter:   metav1.Duration{Duration: 5 * time.Second},
-			Bind:     metav1.Duration{Duration: 30 * time.Second},
-			Assume:   metav1.Duration{Duration: 30 * time.Second},
-			Shutdown: metav1.Duration{Duration: 30 * time.Second},
+			Filter: metav1.Duration{Duration: 5 * time.Second},
+			Bind:   metav1.Duration{Duration: 30 * time.Second},
+			Assume: metav1.Duration{Duration: 30 * time.Second},
 		},
 		VerdictStore: VerdictStore{
 			MaxBytes: 256 << 20,
@@ -88,9 +82,6 @@ func (c *Configuration) setDefaults() {
 		c.Profiles[i].setDefaults()
 	}
 	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled || c.Rescheduler.Balance.Enabled)
-	if c.Serving.MaxInFlightBytes == 0 {
-		c.Serving.MaxInFlightBytes = max(256<<20, 2*c.Serving.MaxBodyBytes)
-	}
 }
 
 // setDefaults says who may call, if anybody is asked.

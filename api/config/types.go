@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -44,13 +46,16 @@ type ClientConnection struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means the in-cluster
 	// credentials of the pod.
 	Kubeconfig string `json:"kubeconfig"`
-	// QPS is how many requests a second are sent to the API server in the long run.
-	// Every binding is one request. Defaults to 500.
+	// QPS is how many requests a second are sent to the API server in the long run; twice that number
+	// may be sent at once. Every binding is one request, and so is every nomination, which are counted
+	// apart. Raise it when pods wait for bindings and the API server has room; lower it when muster takes
+	// too much of a small one. Defaults to 500.
 	QPS float32 `json:"qps"`
-	// Burst is how many requests may be sent at once before QPS holds them back.
-	// Defaults to 1000.
-	Burst int32 `json:"burst"`
 }
+
+// Burst returns how many requests may be sent at once before QPS holds them back: those of two seconds, by which
+// a wave of pods that come together is bound without a wait.
+func (c ClientConnection) Burst() int { return max(int(2*c.QPS), 1) }
 
 // Serving is where and how the extender's verbs are served.
 type Serving struct {
@@ -66,23 +71,8 @@ type Serving struct {
 	// needs: the API server asks there who is to be gated. Gates need it where Kubernetes is older than 1.36.
 	// Defaults to "", with which the policy that 'muster gate-policy' prints gates pods.
 	WebhookListen string `json:"webhookListen"`
-	// MaxConnections is how many connections may be open to listen at a time; others take the place
-	// of idle ones, or wait. One address may have three quarters of them; a tenth is for callers on
-	// this host, or with a certificate. Without TLS each bind that is held has one of its own. Defaults
-	// to 10000.
-	MaxConnections int32 `json:"maxConnections"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`
-	// MaxBodyBytes is the largest request body that is read, in bytes; a larger one is
-	// answered with status 413. Defaults to 67108864 (64 MiB).
-	MaxBodyBytes int64 `json:"maxBodyBytes"`
-	// MaxInFlightBytes is how much memory the bodies of all requests that are being answered may
-	// take together, and what is decoded of them, in bytes; a request beyond it is answered with
-	// status 503. A sixteenth is kept for bind. At least twice maxBodyBytes. 0 (default) stands
-	// for 268435456 (256 MiB), or twice maxBodyBytes if that is more.
-	MaxInFlightBytes int64 `json:"maxInFlightBytes"`
-	// Profiling serves /debug/pprof/. Needs debug.enabled. Defaults to false.
-	Profiling bool `json:"profiling"`
 }
 
 // Tracing sends traces to an OpenTelemetry collector, in the fields of kube-apiserver's
@@ -99,18 +89,21 @@ type Tracing struct {
 // Debug is whether and where there is something to look at: the page at /, /metrics, /configz
 // and what is under /debug/.
 type Debug struct {
-	// Enabled serves them. Without it, 'muster reschedule' serves nothing under /debug/ either, and
-	// /metrics is at serving.healthListen alone. Defaults to true.
-	Enabled bool `json:"enabled"`
 	// Listen is the host:port to serve them at: over https if the verbs are, but on a loopback
-	// address over plain http, for kubectl port-forward. Port 0 picks a free port. Defaults to
-	// 127.0.0.1:8887. Required unless enabled is false.
+	// address over plain http, for kubectl port-forward. Port 0 picks a free port. "" serves them
+	// nowhere: then 'muster reschedule' serves nothing under /debug/ either, and /metrics is at
+	// serving.healthListen alone. Change it when people or a Prometheus are to come from elsewhere.
+	// Profiles of the process (/debug/pprof/) are for callers on this host alone. Defaults to
+	// 127.0.0.1:8887.
 	Listen string `json:"listen"`
 	// AllowedHosts are names by which people call it, or 'muster reschedule', as through an ingress
 	// or the API server's proxy. The address that it listens at and the names of loopback need not be
 	// listed; other names are refused, since any site can have one mean this machine.
 	AllowedHosts []string `json:"allowedHosts,omitempty"`
 }
+
+// Enabled reports whether there is anything to look at.
+func (d Debug) Enabled() bool { return d.Listen != "" }
 
 // TLS names the files of the server's identity, or has muster make one. Files are read again
 // when they change, so that rotated certificates need no restart.
@@ -146,24 +139,20 @@ type WebhookTLS struct {
 
 // SelfManaged has muster keep an authority of its own, and a certificate for the names and
 // addresses of its Service, in a Secret whose ca.crt callers trust. Certificates are good for
-// 90 days and authorities for ten years; both are renewed in time.
+// 90 days and authorities for ten years; both are renewed in time. Secrets and Service are in
+// leaderElection.resourceNamespace.
 type SelfManaged struct {
 	// SecretName names a Secret of type Opaque, which must be there; an empty one is filled in.
-	// Set together with namespace.
 	SecretName string `json:"secretName,omitempty"`
-	// Namespace holds the Secrets and the Service.
-	Namespace string `json:"namespace,omitempty"`
-	// ServiceName names the Service through which muster is called. The certificate is for
-	// 127.0.0.1 as well. Empty means that it is for loopback alone.
+	// ServiceName names the Service through which muster is called, and the MutatingWebhookConfiguration
+	// that calls it, whose caBundle muster writes where there is a serving.webhookListen. The certificate is
+	// for 127.0.0.1 as well. Empty means that it is for loopback alone.
 	ServiceName string `json:"serviceName,omitempty"`
 	// ClientSecretName names another Secret of type Opaque, which must be there. muster keeps in it
 	// what kube-scheduler calls with: tls.crt and tls.key, for the first of tls.allowedClientNames,
 	// signed by a second authority, and ca.crt. Clients must then have a certificate of that
 	// authority. Empty means that muster makes none.
 	ClientSecretName string `json:"clientSecretName,omitempty"`
-	// WebhookName names the MutatingWebhookConfiguration that calls the Service, for muster to
-	// write its caBundle. Empty means that there is none.
-	WebhookName string `json:"webhookName,omitempty"`
 	// CAFile is the path to which ca.crt is written, for a kube-scheduler in the same pod. Empty
 	// means that it is written nowhere.
 	CAFile string `json:"caFile,omitempty"`
@@ -183,15 +172,11 @@ func (t TLS) AsksClients() bool { return t.ClientCAFile != "" || t.SelfManaged.C
 type LeaderElection struct {
 	// LeaderElect turns leader election on. Defaults to false.
 	LeaderElect bool `json:"leaderElect"`
-	// LeaseDuration is how long a silent leader keeps the lease, in whole seconds. Defaults to 15s.
+	// LeaseDuration is how long a silent leader keeps the lease, in whole seconds. A leader acts for two thirds of it
+	// after it began the last renewal that succeeded; what it sent last has the last third to arrive, which should not
+	// be less than timeouts.filter. Raise it when the API server is away for longer, at times, than muster is to go on
+	// without it; lower it when another replica is to take over sooner. Defaults to 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration"`
-	// RenewDeadline is how long a leader acts after it began the last renewal that succeeded;
-	// shorter than leaseDuration. What it sent last has the difference to arrive, which should
-	// not be less than timeouts.filter. Defaults to 10s.
-	RenewDeadline metav1.Duration `json:"renewDeadline"`
-	// RetryPeriod is the pause between two attempts to take or renew the lease; shorter
-	// than renewDeadline. Defaults to 2s.
-	RetryPeriod metav1.Duration `json:"retryPeriod"`
 	// ResourceName is the name of the Lease. Defaults to muster.
 	ResourceName string `json:"resourceName"`
 	// ResourceNamespace is the namespace of the Lease. Defaults to kube-system.
@@ -204,12 +189,23 @@ type LeaderElection struct {
 	SchedulerLease string `json:"schedulerLease"`
 }
 
+// RenewDeadline returns how long a leader acts after it began the last renewal that succeeded: two thirds of the lease,
+// as in Kubernetes' own components.
+func (l LeaderElection) RenewDeadline() time.Duration { return l.LeaseDuration.Duration * 2 / 3 }
+
+// RetryPeriod returns the pause between two attempts to take or renew the lease: 2s as in Kubernetes' own components,
+// and five in the time of a renewal where that is short.
+func (l LeaderElection) RetryPeriod() time.Duration { return min(2*time.Second, l.RenewDeadline()/5) }
+
 // Timeouts bound how long muster lets things take.
 type Timeouts struct {
 	// Filter is the httpTimeout that kube-scheduler is given for filter, prioritize
-	// and preempt. Scheduling stands still while one of them runs. Defaults to 5s.
+	// and preempt. Scheduling stands still while one of them runs. Raise it when calls are cut off on
+	// a slow machine; write what kube-scheduler's configuration says. Defaults to 5s.
 	Filter metav1.Duration `json:"filter"`
-	// Bind is the httpTimeout that kube-scheduler is given for bind. Defaults to 30s.
+	// Bind is the httpTimeout that kube-scheduler is given for bind, and how long calls in flight may finish
+	// after muster was told to stop: a bind call is the longest. Write what kube-scheduler's configuration
+	// says. Defaults to 30s.
 	Bind metav1.Duration `json:"bind"`
 	// Assume is how long a pod counts as placed on its node while the watch neither
 	// confirms nor refutes it. It does not run while the pod is nominated to that node, as
@@ -217,10 +213,10 @@ type Timeouts struct {
 	// kube-scheduler does not (before 1.35), it should be longer than such waits
 	// take. Defaults to 30s.
 	Assume metav1.Duration `json:"assume"`
-	// Shutdown is how long calls in flight may finish after muster was told to stop.
-	// Defaults to 30s.
-	Shutdown metav1.Duration `json:"shutdown"`
 }
+
+// Shutdown returns how long calls in flight may finish after muster was told to stop: as long as the longest of them.
+func (t Timeouts) Shutdown() time.Duration { return t.Bind.Duration }
 
 // VerdictStore bounds what is remembered about the pods of each profile.
 type VerdictStore struct {

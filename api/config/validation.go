@@ -10,10 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// renewJitter is the factor by which client-go's leader election stretches the retry
-// period; it insists that the result is shorter than the renew deadline.
-const renewJitter = 1.2
-
 // Validate returns everything that is wrong with a defaulted configuration. Decode has
 // called it already; call it again after changing a field.
 func (c *Configuration) Validate() field.ErrorList {
@@ -21,9 +17,6 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.Serving.validate(field.NewPath("serving"))...)
 	errs = append(errs, c.Debug.validate(field.NewPath("debug"))...)
 	errs = append(errs, c.validateListeners()...)
-	if c.Serving.Profiling && !c.Debug.Enabled {
-		errs = append(errs, field.Invalid(field.NewPath("serving", "profiling"), true, "needs debug.enabled: it is served under /debug/"))
-	}
 	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	errs = append(errs, c.Timeouts.validate(field.NewPath("timeouts"))...)
 	if c.VerdictStore.MaxBytes <= 0 {
@@ -46,9 +39,6 @@ func (c ClientConnection) validate(path *field.Path) field.ErrorList {
 	if c.QPS <= 0 {
 		errs = append(errs, field.Invalid(path.Child("qps"), c.QPS, "must be greater than zero"))
 	}
-	if c.Burst <= 0 {
-		errs = append(errs, field.Invalid(path.Child("burst"), c.Burst, "must be greater than zero"))
-	}
 	return errs
 }
 
@@ -68,22 +58,9 @@ func (t Tracing) validate(path *field.Path) field.ErrorList {
 
 func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 	errs := validatePositive(path.Child("leaseDuration"), l.LeaseDuration)
-	errs = append(errs, validatePositive(path.Child("renewDeadline"), l.RenewDeadline)...)
-	errs = append(errs, validatePositive(path.Child("retryPeriod"), l.RetryPeriod)...)
-	if len(errs) == 0 {
-		if l.RenewDeadline.Duration >= l.LeaseDuration.Duration {
-			errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline,
-				"must be shorter than leaseDuration, which is "+l.LeaseDuration.Duration.String()))
-		}
-		longest := time.Duration(renewJitter * float64(l.RetryPeriod.Duration))
-		if longest >= l.RenewDeadline.Duration {
-			errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod,
-				"must, times 1.2, be shorter than renewDeadline, which is "+l.RenewDeadline.Duration.String()))
-		}
-		if l.LeaseDuration.Duration%time.Second != 0 {
-			errs = append(errs, field.Invalid(path.Child("leaseDuration"), l.LeaseDuration,
-				"must be whole seconds: a Lease counts whole seconds, and others would take it for shorter"))
-		}
+	if l.LeaseDuration.Duration%time.Second != 0 {
+		errs = append(errs, field.Invalid(path.Child("leaseDuration"), l.LeaseDuration,
+			"must be whole seconds: a Lease counts whole seconds, and others would take it for shorter"))
 	}
 	for _, message := range validation.IsDNS1123Subdomain(l.ResourceName) {
 		errs = append(errs, field.Invalid(path.Child("resourceName"), l.ResourceName, message))
@@ -101,8 +78,7 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 func (t Timeouts) validate(path *field.Path) field.ErrorList {
 	errs := validatePositive(path.Child("filter"), t.Filter)
 	errs = append(errs, validatePositive(path.Child("bind"), t.Bind)...)
-	errs = append(errs, validatePositive(path.Child("assume"), t.Assume)...)
-	return append(errs, validatePositive(path.Child("shutdown"), t.Shutdown)...)
+	return append(errs, validatePositive(path.Child("assume"), t.Assume)...)
 }
 
 func (n Nomination) validate(path *field.Path) field.ErrorList {

@@ -47,7 +47,7 @@ func newEmptyCluster(t *testing.T, mode v1alpha1.Mode, options muster.Options) *
 	l.Must(l.StartKWOK(t.Context()))
 	l.options = options
 	l.options.Config = map[string]any{
-		"leaderElection": map[string]any{"leaseDuration": "10m", "renewDeadline": "5m", "retryPeriod": "500ms"},
+		"leaderElection": map[string]any{"leaseDuration": "10m"},
 		"rescheduler": map[string]any{
 			"mode": mode, "interval": "1s", "planTTL": "5m",
 			"makeRoom": map[string]any{"pendingFor": "1s"}, "evictable": map[string]any{"allowSingleReplica": true},

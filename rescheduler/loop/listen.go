@@ -46,8 +46,8 @@ func (d *desk) listen(registry inspect.Registry) ([]*access.Server, error) {
 
 // elsewhere returns the answer to requests that are not served here.
 func (d *desk) elsewhere() string {
-	if d.config.Debug.Enabled {
+	if d.config.Debug.Enabled() {
 		return ""
 	}
-	return "debug.enabled is false"
+	return "debug.listen is empty"
 }

@@ -32,7 +32,7 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 		})),
 		get("/metrics", "metrics in the Prometheus format", inspect.Metrics(registry)),
 	}
-	if !d.config.Debug.Enabled {
+	if !d.config.Debug.Enabled() {
 		return endpoints
 	}
 	endpoints = append(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/")...)

@@ -97,7 +97,7 @@ func TestThePageSaysWhomNoPlanHelps(t *testing.T) {
 
 func TestThePagesCanBeSwitchedOff(t *testing.T) {
 	w, cfg := newWorld(t), config.Default()
-	cfg.Debug.Enabled = false
+	cfg.Debug.Listen = ""
 	for path, want := range map[string]int{
 		"/livez": http.StatusOK, "/metrics": http.StatusOK, "/debug/": http.StatusNotFound, "/debug/rescheduler": http.StatusNotFound,
 	} {

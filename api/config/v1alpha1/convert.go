@@ -93,7 +93,7 @@ func convert(data []byte) (document []byte, cfg *config.Configuration, warnings 
 	}
 	var old MusterConfiguration
 	if errs := strict.Decode(nil, written, &old); len(errs) > 0 {
-		return nil, nil, nil, errs.ToAggregate()
+		return nil, nil, nil, v1alpha2.Explained(errs).ToAggregate()
 	}
 	c := conversion{profile: config.Profile{
 		SchedulerName: cmp.Or(old.SchedulerName, corev1.DefaultSchedulerName),

@@ -1,22 +1,38 @@
 package v1alpha2
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"regexp"
 
-// former returns the fields that there were, each with what to write in its place.
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// former returns the fields that there were, each with what to write in its place. Indices of lists are left out.
 func former() map[string]string {
 	return map[string]string{
 		"ahead.reserve":         "take it out: muster nominates gated pods to their places",
 		"gangs.gates":           "take it out: each profile says by profiles[].gates whether its pods are gated",
 		"gangs.gatedBy":         "take it out: a webhook gates pods where serving.webhookListen is set, else the policy of 'muster gate-policy'",
 		"nomination.minBacklog": "take it out: 20 pods must wait; nomination.minSaving: 0s nominates every pod, however few wait",
+
+		"clientConnection.burst":              "take it out: twice clientConnection.qps may be sent at once",
+		"debug.enabled":                       "take it out; in place of false write debug.listen: \"\"",
+		"leaderElection.renewDeadline":        "take it out: a leader acts for two thirds of leaderElection.leaseDuration",
+		"leaderElection.retryPeriod":          "take it out: a replica tries every 2s, and five times in the time of a renewal where that is short",
+		"serving.maxBodyBytes":                "take it out: a body may have 64 MiB",
+		"serving.maxConnections":              "take it out: 10000 connections may be open",
+		"serving.maxInFlightBytes":            "take it out: bodies may take 256 MiB together",
+		"serving.profiling":                   "take it out: profiles are served at debug.listen to callers on the same host, as through kubectl port-forward",
+		"serving.tls.selfManaged.namespace":   "take it out: Secrets and Service are in leaderElection.resourceNamespace",
+		"serving.tls.selfManaged.webhookName": "take it out: with serving.webhookListen, the webhook configuration has the name of selfManaged.serviceName",
+		"timeouts.shutdown":                   "take it out: calls in flight may finish for as long as timeouts.bind",
 	}
 }
 
-// explained returns errors about the shape of a document, in which fields that there were are not told as unknown.
-func explained(errs field.ErrorList) field.ErrorList {
-	lines := former()
+// Explained returns errors about the shape of a document, in which fields that there were are not told as unknown.
+func Explained(errs field.ErrorList) field.ErrorList {
+	lines, index := former(), regexp.MustCompile(`\[\d+\]`)
 	for _, err := range errs {
-		if line, was := lines[err.Field]; was {
+		if line, was := lines[index.ReplaceAllString(err.Field, "")]; was {
 			err.Detail = line
 		}
 	}

@@ -36,8 +36,6 @@ const (
 	deniedTTL = time.Second
 	// The election, quicker than by default, and so that a busy machine renews in time.
 	leaseDuration = 10 * time.Second
-	renewDeadline = 8 * time.Second
-	retryPeriod   = 500 * time.Millisecond
 )
 
 // lane is one with relays between the scheduler, muster and the API server.
@@ -140,8 +138,7 @@ func (l *lane) options(s *seat) muster.Options {
 				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(),
 			},
 			"leaderElection": map[string]any{
-				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(),
-				"retryPeriod": retryPeriod.String(),
+				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(),
 			},
 		},
 	}

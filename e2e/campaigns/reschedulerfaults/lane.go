@@ -96,7 +96,7 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		ClockSkew:    s.skew,
 		Selection:    s.selection,
 		Config: map[string]any{
-			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "4500ms", "retryPeriod": "500ms"},
+			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String()},
 			"rescheduler":    s.config(s.mode),
 			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
 		},
