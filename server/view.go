@@ -10,6 +10,7 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/placeholder"
@@ -59,7 +60,7 @@ func newView(b *base, a *api, l *load, profiles *predicates.Profiles) (*view, er
 	v.reservations = keeper
 	v.placeholders = placeholder.New(placeholder.Options{
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.cluster, Profiles: profiles, Keeper: keeper,
-		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
+		Client: placeholder.NewClient(a.quick.core), Pods: shown, Namespace: namespace, Margin: gang.Margin,
 	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {

@@ -231,22 +231,13 @@ type Nomination struct {
 	// pods to be nominated, of 20 that wait or more; muster measures it from call to call. Below that
 	// the write costs more than it saves: kube-scheduler looks at few nodes, or is not what takes the
 	// time. 0s nominates every pod, whatever that saves and however few wait; 1h nominates nobody.
-	// Gated pods are placed in any case. Defaults to 4ms.
+	// Gated pods are placed in any case. Change it to one of these two where nominations are to be certain, as in a
+	// benchmark, or are not wanted. Defaults to 4ms.
 	MinSaving metav1.Duration `json:"minSaving"`
-	// MaxAhead is how many pods may be nominated, or about to be, and not taken up by
-	// kube-scheduler yet. Their room is kept. Defaults to 2000.
-	MaxAhead int32 `json:"maxAhead"`
-	// QPS is how many nominations are written a second in the long run, besides what
-	// clientConnection allows. Defaults to 500.
-	QPS float32 `json:"qps"`
 }
 
 // Ahead is how room is kept for pods that are gated until they have a place.
 type Ahead struct {
-	// Margin is the least time between the watch showing the last reservation of a gang and muster proving its
-	// places once more and lifting the gates: kube-scheduler may act on an older view until then. There is no such
-	// delay when no pod that waited when the room was kept still waits. Defaults to 250ms.
-	Margin metav1.Duration `json:"margin"`
 	// SchedulerLease is the namespace/name of the Lease by which kube-scheduler's replicas elect their leader. A new
 	// one is told of all reservations again, which it does not know of. "" is for none: then it is told after a
 	// minute. Defaults to kube-system/kube-scheduler.
@@ -256,37 +247,40 @@ type Ahead struct {
 // Gangs bounds how groups of pods are started together.
 type Gangs struct {
 	// ScheduleTimeout is how long a group may take from the moment that all who must start
-	// together have a place until they are bound, unless its scheduleTimeoutSeconds says so.
-	// Defaults to 60s.
+	// together have a place until they are bound, unless its scheduleTimeoutSeconds says so: ten times as long at
+	// most, as a longer one would let any author of a PodGroup keep nodes idle at will. Raise it when volumes,
+	// devices or autoscalers take longer. Defaults to 60s.
 	ScheduleTimeout metav1.Duration `json:"scheduleTimeout"`
-	// MaxScheduleTimeout is the longest scheduleTimeoutSeconds that counts; a longer one is cut to it. A longer
-	// timeout would let any author of a PodGroup keep nodes idle at will. Defaults to 10m.
-	MaxScheduleTimeout metav1.Duration `json:"maxScheduleTimeout"`
-	// MaxMembers is the largest minMember. A group that asks for more is not valid. Defaults to 10000.
-	MaxMembers int32 `json:"maxMembers"`
 	// MaxHoldingPerNamespace is how many groups of one namespace may have places before they start, so
 	// that nobody keeps a cluster idle with groups that never do. 0 is no limit. Defaults to 200.
 	MaxHoldingPerNamespace int32 `json:"maxHoldingPerNamespace"`
-	// MaxGapPercent is how many percent of minMember may be without a place while the others keep theirs until the
-	// time of the group is up; with more the group is denied at once. Defaults to 10.
-	MaxGapPercent int32 `json:"maxGapPercent"`
-	// DeniedTTL is how long the members of a group without a place are refused without a look. A
-	// place that comes up is taken all the same. Defaults to 3s.
-	DeniedTTL metav1.Duration `json:"deniedTTL"`
-	// PreemptAfter is how long kube-scheduler has to ask whom to evict for a group without room before muster
-	// looks for victims by itself: it does not ask where each member fits alone. 0 is never, for schedulers
-	// that are to evict nobody. Defaults to 2s.
-	PreemptAfter metav1.Duration `json:"preemptAfter"`
-	// EvictWhole evicts all of a group that evictions for another group leave with fewer members than must
-	// run together. Without EvictWhole, the members that are not in the way run on. Defaults to true.
-	EvictWhole bool `json:"evictWhole"`
+	// Evict says who is evicted for a group without room, of pods with a lower priority: Whole (default), Members or
+	// Never.
+	Evict Evict `json:"evict"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
 	// profiles with gates: UntilPlace: Finish (default), Wait or Break.
 	WhenShort WhenShort `json:"whenShort"`
-	// BreakAfter is how long after its start fewer members of a gang may be bound than must run together before those
-	// are evicted, with whenShort: Break. Large gangs take a while to be bound. Defaults to 5m.
-	BreakAfter metav1.Duration `json:"breakAfter"`
 }
+
+// MaxScheduleTimeout returns the longest scheduleTimeoutSeconds that counts.
+func (g Gangs) MaxScheduleTimeout() time.Duration { return 10 * g.ScheduleTimeout.Duration }
+
+// BreakAfter returns how long after its start fewer members of a gang may be bound than must run together, with
+// whenShort: Break. A gang is bound in scheduleTimeout in good order; five times that is far from it.
+func (g Gangs) BreakAfter() time.Duration { return 5 * g.ScheduleTimeout.Duration }
+
+// Evict says who is evicted for a group without room.
+type Evict string
+
+const (
+	// EvictWhole lets muster look for victims by itself where kube-scheduler does not ask for them: it does not where
+	// each member fits alone. Of a group that evictions leave with fewer members than must run together, all are evicted.
+	EvictWhole Evict = "Whole"
+	// EvictMembers does so too, and members that are not in the way run on.
+	EvictMembers Evict = "Members"
+	// EvictNever has muster look for no victims, for schedulers that are to evict nobody.
+	EvictNever Evict = "Never"
+)
 
 // WhenShort says what becomes of members without a place of a gang that has started.
 type WhenShort string
@@ -296,7 +290,7 @@ const (
 	WhenShortFinish WhenShort = "Finish"
 	// WhenShortWait keeps them gated until muster finds a place for them.
 	WhenShortWait WhenShort = "Wait"
-	// WhenShortBreak does so too. A gang that has started and stays below minMember is evicted after breakAfter, so that
-	// it waits whole.
+	// WhenShortBreak does so too. A gang that has started and stays below minMember is evicted after five times
+	// scheduleTimeout, so that it waits whole.
 	WhenShortBreak WhenShort = "Break"
 )

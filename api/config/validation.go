@@ -89,24 +89,11 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 			field.Invalid(path.Child("minSaving"), n.MinSaving.Duration.String(), "must be 0s, which is whatever is saved, or more"),
 		)
 	}
-	if n.MaxAhead <= 0 {
-		errs = append(errs, field.Invalid(path.Child("maxAhead"), n.MaxAhead, "must be greater than zero"))
-	}
-	if n.QPS <= 0 {
-		errs = append(errs, field.Invalid(path.Child("qps"), n.QPS, "must be greater than zero"))
-	}
 	return errs
 }
 
-// maxMargin bounds how long a gang that has its places is kept from starting.
-const maxMargin = 10 * time.Second
-
 func (a Ahead) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if a.Margin.Duration < 0 || a.Margin.Duration > maxMargin {
-		errs = append(errs, field.Invalid(path.Child("margin"), a.Margin, "must be from 0s to "+maxMargin.String()))
-	}
-	return append(errs, validateLease(path.Child("schedulerLease"), a.SchedulerLease)...)
+	return validateLease(path.Child("schedulerLease"), a.SchedulerLease)
 }
 
 func validateLease(path *field.Path, lease string) field.ErrorList {
@@ -119,25 +106,11 @@ func validateLease(path *field.Path, lease string) field.ErrorList {
 
 func (g Gangs) validate(path *field.Path) field.ErrorList {
 	errs := validatePositive(path.Child("scheduleTimeout"), g.ScheduleTimeout)
-	if g.MaxScheduleTimeout.Duration < g.ScheduleTimeout.Duration {
-		errs = append(errs, field.Invalid(path.Child("maxScheduleTimeout"), g.MaxScheduleTimeout,
-			"must not be shorter than scheduleTimeout, which is "+g.ScheduleTimeout.Duration.String()))
-	}
-	if g.MaxMembers <= 0 {
-		errs = append(errs, field.Invalid(path.Child("maxMembers"), g.MaxMembers, "must be greater than zero"))
-	}
 	if g.MaxHoldingPerNamespace < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
-	if g.MaxGapPercent < 0 || g.MaxGapPercent > 100 {
-		errs = append(errs, field.Invalid(path.Child("maxGapPercent"), g.MaxGapPercent, "must be from 0 to 100"))
-	}
-	errs = append(errs, validatePositive(path.Child("deniedTTL"), g.DeniedTTL)...)
-	if g.PreemptAfter.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
-	}
-	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
-	return append(errs, validatePositive(path.Child("breakAfter"), g.BreakAfter)...)
+	errs = append(errs, validateOneOf(path.Child("evict"), g.Evict, EvictWhole, EvictMembers, EvictNever)...)
+	return append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

@@ -82,8 +82,8 @@ func (l *look) plan() string {
 	if l.byWebhook {
 		gates = "webhook"
 	}
-	return fmt.Sprintf("places pods of %s while they are gated by %s: it nominates nodes and lifts the gates after %s",
-		strings.Join(l.pods, ", "), gates, l.Config.Ahead.Margin.Duration)
+	return fmt.Sprintf("places pods of %s while they are gated by %s: it nominates nodes and lifts the gates",
+		strings.Join(l.pods, ", "), gates)
 }
 
 // since is the first Kubernetes that the chart takes: scheduling gates and policies of validation are stable in it.

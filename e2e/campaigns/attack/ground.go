@@ -43,14 +43,17 @@ const byHand = "by-hand"
 
 // Bounds that muster is given, so that attacks against them take seconds.
 const (
-	maxScheduleTimeout = 6 * time.Second
+	scheduleTimeout    = 2 * time.Second
+	maxScheduleTimeout = 10 * scheduleTimeout
 	bindTimeout        = 90 * time.Second // which ends what no other bound does
 	maxHolding         = 2
-	maxMembers         = 50
 )
 
-// maxInFlight is how much bodies may take of muster's memory.
-const maxInFlight = 256 << 20
+// Bounds that muster has: how much bodies may take of its memory, and the largest minMember.
+const (
+	maxInFlight = 256 << 20
+	maxMembers  = 10_000
+)
 
 // ground is where attacks take place: a control plane, and a muster with kube-scheduler.
 type ground struct {
@@ -115,8 +118,7 @@ func (g *ground) startMuster(ctx context.Context) (err error) {
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": (maxScheduleTimeout / 2).String(), "maxScheduleTimeout": maxScheduleTimeout.String(),
-				"maxHoldingPerNamespace": maxHolding, "maxMembers": maxMembers,
+				"scheduleTimeout": scheduleTimeout.String(), "maxHoldingPerNamespace": maxHolding,
 			},
 		},
 	})

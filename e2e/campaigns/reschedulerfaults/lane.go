@@ -98,7 +98,7 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		Config: map[string]any{
 			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String()},
 			"rescheduler":    s.config(s.mode),
-			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
+			"gangs":          map[string]any{"scheduleTimeout": "4s"},
 		},
 	}
 	if s.measured() {
