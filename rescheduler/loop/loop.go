@@ -158,12 +158,16 @@ func (l *loop) plan(ctx context.Context, p policy.Policy) run {
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
+// approvalTTL is how long a plan waits for somebody to approve of it, if it does not stop working before: a working day has
+// passed then. No room is kept for it meanwhile, and one that still helps is made again.
+const approvalTTL = 24 * time.Hour
+
 // lasts returns how long a plan that is made now may wait and take, until somebody has approved of it.
 func (l *loop) lasts() time.Duration {
 	if l.config.Mode == v1alpha1.Approve {
-		return l.config.ApprovalTTL.Duration
+		return approvalTTL
 	}
-	return l.config.PlanTTL.Duration
+	return l.config.PlanTTL()
 }
 
 // clean deletes plans that ended some time ago.

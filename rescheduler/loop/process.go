@@ -105,10 +105,10 @@ func New(o Options) (_ *app.Process, err error) {
 		meter := policy.NewMeter(o.Config, load)
 		expirations = append(expirations, meter.Expiration())
 		if settings.Relieve.Enabled {
-			measured.Hot = policy.NewHot(&settings.Relieve, meter)
+			measured.Hot = policy.NewHot(&settings.Relieve, meter, policy.HotSamples)
 		}
 		if settings.Balance.Enabled {
-			measured.Uneven = policy.NewUneven(&settings.Balance, meter)
+			measured.Uneven = policy.NewUneven(&settings.Balance, meter, policy.UnevenSamples)
 		}
 	}
 	bell := newAlarm()
@@ -134,7 +134,7 @@ func New(o Options) (_ *app.Process, err error) {
 		Rules:        rules,
 		Limits:       limits,
 		Mode:         settings.Mode,
-		PlanTTL:      settings.PlanTTL.Duration,
+		PlanTTL:      settings.PlanTTL(),
 		Mark:         settings.Coalesce.Mark,
 		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
 		TellAfter:    tellAfter,
@@ -246,7 +246,7 @@ func lease(cfg *config.Configuration) string {
 // requests ask for nodes, if that is configured.
 func requests(o *Options, a *api) *scaleup.Requests {
 	settings := o.Config.Rescheduler.ScaleUp.ProvisioningRequest
-	if !settings.Enabled {
+	if settings.ClassName == "" {
 		return nil
 	}
 	return scaleup.NewRequests(scaleup.RequestOptions{
