@@ -127,8 +127,8 @@ func newGangs(
 
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.
 func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
-	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.PlacesGated() {
-		schedulerlease.Follow(ctx, a.client, lease, changed)
+	if b.Config.PlacesGated() {
+		schedulerlease.Follow(ctx, a.client, b.Config.LeaderElection.Scheduler(), changed)
 	}
 }
 

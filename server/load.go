@@ -44,7 +44,7 @@ func newLoad(b *base, a *api) (*load, error) {
 		return nil, err
 	}
 	b.Logger.Info("usage of nodes",
-		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.NodeMetrics.Report)
+		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.Reports())
 	return l, nil
 }
 
@@ -52,18 +52,16 @@ func newLoad(b *base, a *api) (*load, error) {
 // source says.
 func (l *load) keepNodeMetrics(b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder) []source.Follower {
 	cfg := b.Config.Load.NodeMetrics
-	if !cfg.Manage && !cfg.Report {
+	if !cfg.Manage {
 		return nil
 	}
 	metrics := nodemetric.NewMetrics(b.Registry)
-	if cfg.Manage {
-		controller := nodemetric.NewController(nodemetric.ControllerOptions{
-			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.cluster, Store: store,
-			Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
-		})
-		l.leading = append(l.leading, app.Part("NodeMetrics", app.Leading, controller.Run))
-	}
-	if !cfg.Report {
+	controller := nodemetric.NewController(nodemetric.ControllerOptions{
+		Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.cluster, Store: store,
+		Core: a.leader.core, Dynamic: a.leader.dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
+	})
+	l.leading = append(l.leading, app.Part("NodeMetrics", app.Leading, controller.Run))
+	if !b.Config.Load.Reports() {
 		return nil
 	}
 	reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{

@@ -67,6 +67,9 @@ func newHTTPS(b *base, a *api) (*https, error) {
 			Logger: b.Logger, Clock: clock.RealClock{}, Client: a.client, Config: settings.SelfManaged,
 			Namespace: b.Config.LeaderElection.ResourceNamespace, Webhook: b.Config.Serving.WebhookListen != "",
 		}
+		if b.Config.Serving.Called() {
+			o.Service = b.Config.LeaderElection.ResourceName
+		}
 		if len(settings.AllowedClientNames) > 0 {
 			o.ClientName = settings.AllowedClientNames[0]
 		}

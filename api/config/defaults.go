@@ -38,14 +38,8 @@ func Base() *Configuration {
 			Bind:   metav1.Duration{Duration: 30 * time.Second},
 			Assume: metav1.Duration{Duration: 30 * time.Second},
 		},
-		VerdictStore: VerdictStore{
-			MaxBytes: 256 << 20,
-		},
 		Nomination: Nomination{
 			MinSaving: metav1.Duration{Duration: 4 * time.Millisecond},
-		},
-		Ahead: Ahead{
-			SchedulerLease: metav1.NamespaceSystem + "/kube-scheduler",
 		},
 		Gangs: Gangs{
 			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},

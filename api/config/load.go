@@ -107,15 +107,17 @@ type PrometheusPod struct {
 // leader does it.
 type LoadNodeMetrics struct {
 	// Manage has muster create a NodeMetric for each node, configure it by the ConfigMap
-	// slo-controller-config, and delete it once the node is gone. Leave it to Koordinator's
-	// koord-manager where there is one. Defaults to false.
+	// slo-controller-config, and delete it once the node is gone. With source Metrics or Prometheus muster
+	// writes what that says into the status, too, for others to read. Leave it to Koordinator's
+	// koord-manager and koordlet where they are. Defaults to false.
 	Manage bool `json:"manage"`
 	// ConfigNamespace is the namespace of that ConfigMap. Defaults to koordinator-system.
 	ConfigNamespace string `json:"configNamespace"`
-	// Report has muster write what its source says into the status of NodeMetrics, for others to
-	// read. Leave it to koordlet where there is one. Needs source Metrics or Prometheus.
-	// Defaults to false.
-	Report bool `json:"report"`
+}
+
+// Reports reports whether muster writes what its source says into NodeMetrics.
+func (l *NodeLoad) Reports() bool {
+	return l.NodeMetrics.Manage && (l.Source == LoadSourceMetrics || l.Source == LoadSourcePrometheus)
 }
 
 func baseLoad() NodeLoad {

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+	"net"
+	"net/netip"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,13 +21,9 @@ type Configuration struct {
 	LeaderElection LeaderElection `json:"leaderElection"`
 	// Timeouts bound how long muster lets things take.
 	Timeouts Timeouts `json:"timeouts"`
-	// VerdictStore bounds what is remembered about the pods of each profile.
-	VerdictStore VerdictStore `json:"verdictStore"`
 	// Nomination bounds what is nominated before kube-scheduler asks, for profiles with
 	// nodeSelection: Muster.
 	Nomination Nomination `json:"nomination"`
-	// Ahead is how room is kept for pods that are gated until they have a place.
-	Ahead Ahead `json:"ahead"`
 	// Gangs bounds how groups of pods are started together.
 	Gangs Gangs `json:"gangs"`
 	// Load is where the figures come from that LoadAware goes by.
@@ -73,6 +72,13 @@ type Serving struct {
 	WebhookListen string `json:"webhookListen"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`
+}
+
+// Called reports whether others than this host may call the verbs or the webhook.
+func (s Serving) Called() bool {
+	host, _, _ := net.SplitHostPort(s.Listen)
+	at, err := netip.ParseAddr(host)
+	return s.WebhookListen != "" || host != "localhost" && (err != nil || !at.IsLoopback())
 }
 
 // Tracing sends traces to an OpenTelemetry collector, in the fields of kube-apiserver's
@@ -140,14 +146,12 @@ type WebhookTLS struct {
 // SelfManaged has muster keep an authority of its own, and a certificate for the names and
 // addresses of its Service, in a Secret whose ca.crt callers trust. Certificates are good for
 // 90 days and authorities for ten years; both are renewed in time. Secrets and Service are in
-// leaderElection.resourceNamespace.
+// leaderElection.resourceNamespace. The Service, through which muster is called unless it listens on
+// loopback alone, has the name leaderElection.resourceName, and so has the MutatingWebhookConfiguration
+// whose caBundle muster writes where there is a serving.webhookListen.
 type SelfManaged struct {
 	// SecretName names a Secret of type Opaque, which must be there; an empty one is filled in.
 	SecretName string `json:"secretName,omitempty"`
-	// ServiceName names the Service through which muster is called, and the MutatingWebhookConfiguration
-	// that calls it, whose caBundle muster writes where there is a serving.webhookListen. The certificate is
-	// for 127.0.0.1 as well. Empty means that it is for loopback alone.
-	ServiceName string `json:"serviceName,omitempty"`
 	// ClientSecretName names another Secret of type Opaque, which must be there. muster keeps in it
 	// what kube-scheduler calls with: tls.crt and tls.key, for the first of tls.allowedClientNames,
 	// signed by a second authority, and ca.crt. Clients must then have a certificate of that
@@ -185,8 +189,16 @@ type LeaderElection struct {
 	// on the machine, or in the pod, of the muster that it calls. A replica runs for its own Lease only while its
 	// kube-scheduler has that one, which it knows by the name of the host, and gives it up and ends, to stand by, when
 	// another one leads. Empty means that any replica may lead, as where kube-scheduler calls muster over the network.
-	// 'muster reschedule' does not go by it. Defaults to "".
+	// 'muster reschedule' does not go by it. A kube-scheduler that begins to lead by it, or by kube-system/kube-scheduler
+	// where it is empty, is told at once of all room that is kept for gated pods, which it does not know of; one with
+	// another Lease is told within a minute. Defaults to "".
 	SchedulerLease string `json:"schedulerLease"`
+}
+
+// Scheduler returns the namespace/name of the Lease by which kube-scheduler's replicas elect their leader: what
+// kube-scheduler calls it by default, unless the one beside muster has another.
+func (l LeaderElection) Scheduler() string {
+	return cmp.Or(l.SchedulerLease, metav1.NamespaceSystem+"/kube-scheduler")
 }
 
 // RenewDeadline returns how long a leader acts after it began the last renewal that succeeded: two thirds of the lease,
@@ -218,13 +230,6 @@ type Timeouts struct {
 // Shutdown returns how long calls in flight may finish after muster was told to stop: as long as the longest of them.
 func (t Timeouts) Shutdown() time.Duration { return t.Bind.Duration }
 
-// VerdictStore bounds what is remembered about the pods of each profile.
-type VerdictStore struct {
-	// MaxBytes is how much memory the verdicts of one profile may take, in bytes. What
-	// was used least recently is forgotten beyond it. Defaults to 268435456 (256 MiB).
-	MaxBytes int64 `json:"maxBytes"`
-}
-
 // Nomination bounds what is nominated before kube-scheduler asks.
 type Nomination struct {
 	// MinSaving is how much sooner kube-scheduler must come to its next pod by a nomination for
@@ -234,14 +239,6 @@ type Nomination struct {
 	// Gated pods are placed in any case. Change it to one of these two where nominations are to be certain, as in a
 	// benchmark, or are not wanted. Defaults to 4ms.
 	MinSaving metav1.Duration `json:"minSaving"`
-}
-
-// Ahead is how room is kept for pods that are gated until they have a place.
-type Ahead struct {
-	// SchedulerLease is the namespace/name of the Lease by which kube-scheduler's replicas elect their leader. A new
-	// one is told of all reservations again, which it does not know of. "" is for none: then it is told after a
-	// minute. Defaults to kube-system/kube-scheduler.
-	SchedulerLease string `json:"schedulerLease"`
 }
 
 // Gangs bounds how groups of pods are started together.

@@ -19,11 +19,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.validateListeners()...)
 	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	errs = append(errs, c.Timeouts.validate(field.NewPath("timeouts"))...)
-	if c.VerdictStore.MaxBytes <= 0 {
-		errs = append(errs, field.Invalid(field.NewPath("verdictStore", "maxBytes"), c.VerdictStore.MaxBytes, "must be greater than zero"))
-	}
 	errs = append(errs, c.Nomination.validate(field.NewPath("nomination"))...)
-	errs = append(errs, c.Ahead.validate(field.NewPath("ahead"))...)
 	errs = append(errs, c.Gangs.validate(field.NewPath("gangs"))...)
 	errs = append(errs, c.Load.validate(field.NewPath("load"), c.Profiles)...)
 	errs = append(errs, c.Logging.validate(field.NewPath("logging"))...)
@@ -90,10 +86,6 @@ func (n Nomination) validate(path *field.Path) field.ErrorList {
 		)
 	}
 	return errs
-}
-
-func (a Ahead) validate(path *field.Path) field.ErrorList {
-	return validateLease(path.Child("schedulerLease"), a.SchedulerLease)
 }
 
 func validateLease(path *field.Path, lease string) field.ErrorList {

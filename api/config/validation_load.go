@@ -24,7 +24,7 @@ func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList
 	errs = append(errs, l.validateStatistics(source, profiles)...)
 	errs = append(errs, validateInterval(path.Child("interval"), l.Interval)...)
 	errs = append(errs, l.Prometheus.validate(path.Child("prometheus"), l.Source == LoadSourcePrometheus)...)
-	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"), l.Source)...)
+	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"))...)
 	return errs
 }
 
@@ -108,13 +108,7 @@ func validatePressed(path *field.Path, names []corev1.ResourceName) (errs field.
 	return errs
 }
 
-func (n LoadNodeMetrics) validate(path *field.Path, source LoadSource) field.ErrorList {
-	var errs field.ErrorList
-	if n.Report && source != LoadSourceMetrics && source != LoadSourcePrometheus {
-		errs = append(
-			errs, field.Invalid(path.Child("report"), n.Report, "there is nothing to report unless load.source is Metrics or Prometheus"),
-		)
-	}
+func (n LoadNodeMetrics) validate(path *field.Path) (errs field.ErrorList) {
 	for _, message := range validation.IsDNS1123Label(n.ConfigNamespace) {
 		errs = append(errs, field.Invalid(path.Child("configNamespace"), n.ConfigNamespace, message))
 	}

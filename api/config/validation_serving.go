@@ -143,7 +143,6 @@ func (s SelfManaged) validate(path *field.Path) field.ErrorList {
 		why          string
 	}{
 		{"secretName", s.SecretName, validation.IsDNS1123Subdomain, true, "the certificate is kept in it"},
-		{"serviceName", s.ServiceName, validation.IsDNS1123Label, false, ""},
 		{"clientSecretName", s.ClientSecretName, validation.IsDNS1123Subdomain, false, ""},
 	} {
 		at := path.Child(name.field)

@@ -115,7 +115,7 @@ func (l *cluster) populate() {
 
 // reporting is a load section in which NodeMetrics show what the source says.
 func reporting(source string) map[string]any {
-	return map[string]any{"source": source, "nodeMetrics": map[string]any{"manage": true, "report": true, "configNamespace": "default"}}
+	return map[string]any{"source": source, "nodeMetrics": map[string]any{"manage": true, "configNamespace": "default"}}
 }
 
 // reportFast has NodeMetrics reported to every second.

@@ -36,6 +36,8 @@ type Options struct {
 	Config config.SelfManaged
 	// Namespace holds the Secrets and the Service.
 	Namespace string
+	// Service is the name of the Service through which muster is called, "" where it is called on loopback alone.
+	Service string
 	// Webhook, which may be false, has the MutatingWebhookConfiguration of the Service's name be told what has signed the certificate.
 	Webhook bool
 	// ClientName is whom the certificate is for that kube-scheduler calls with, if the
@@ -103,8 +105,8 @@ func (k *Keeper) look(ctx context.Context) error {
 	defer cancel()
 	var service *corev1.Service
 	var err error
-	if k.Config.ServiceName != "" {
-		if service, err = k.Client.CoreV1().Services(k.Namespace).Get(ctx, k.Config.ServiceName, metav1.GetOptions{}); err != nil {
+	if k.Service != "" {
+		if service, err = k.Client.CoreV1().Services(k.Namespace).Get(ctx, k.Service, metav1.GetOptions{}); err != nil {
 			return err
 		}
 	}
@@ -203,18 +205,18 @@ func (k *Keeper) writeCA(bundle []byte) error {
 
 // tellWebhook has the API server trust the certificate when it asks for gates.
 func (k *Keeper) tellWebhook(ctx context.Context, bundle []byte) error {
-	if !k.Webhook || k.Config.ServiceName == "" {
+	if !k.Webhook || k.Service == "" {
 		return nil
 	}
 	webhooks := k.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	configuration, err := webhooks.Get(ctx, k.Config.ServiceName, metav1.GetOptions{})
+	configuration, err := webhooks.Get(ctx, k.Service, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	changed := false
 	for i := range configuration.Webhooks {
 		client := &configuration.Webhooks[i].ClientConfig
-		if service := client.Service; service == nil || service.Name != k.Config.ServiceName || service.Namespace != k.Namespace ||
+		if service := client.Service; service == nil || service.Name != k.Service || service.Namespace != k.Namespace ||
 			bytes.Equal(client.CABundle, bundle) {
 			continue // another's, or up to date
 		}

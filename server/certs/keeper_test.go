@@ -89,7 +89,7 @@ func newReplica(t *testing.T, a api, change func(*Options)) *replica {
 	r := &replica{T: t, client: a.client(), clock: clocktesting.NewFakeClock(start)}
 	o := Options{
 		Logger: slog.New(slog.NewTextHandler(&r.log, nil)), Clock: r.clock, Client: r.client, Namespace: "kube-system",
-		Config: config.SelfManaged{SecretName: "muster-tls", ServiceName: "muster"},
+		Service: "muster", Config: config.SelfManaged{SecretName: "muster-tls"},
 	}
 	if change != nil {
 		change(&o)

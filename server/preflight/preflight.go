@@ -160,7 +160,7 @@ func (l *look) scheduler() {
 		case err != nil: // who cannot reach it does not know
 			c.State, c.Found = Unknown, "could not be read: "+err.Error()
 		case len(leases.Items) == 0:
-			c.State, c.Found = Unknown, "there is none: "+l.Config.Ahead.SchedulerLease
+			c.State, c.Found = Unknown, "there is none: "+l.Config.LeaderElection.Scheduler()
 		default:
 			c.Found = "held by " + holder(&leases.Items[0])
 		}
@@ -206,7 +206,7 @@ func (l *look) extender() {
 
 // schedulerLease returns where the Lease of kube-scheduler is, if muster follows it.
 func (l *look) schedulerLease() (namespace, name string, is bool) {
-	namespace, name, is = strings.Cut(l.Config.Ahead.SchedulerLease, "/")
+	namespace, name, is = strings.Cut(l.Config.LeaderElection.Scheduler(), "/")
 	return namespace, name, is && len(l.pods) > 0
 }
 

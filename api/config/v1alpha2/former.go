@@ -9,14 +9,13 @@ import (
 // former returns the fields that there were, each with what to write in its place. Indices of lists are left out.
 func former() map[string]string {
 	return map[string]string{
-		"ahead.reserve":         "take it out: muster nominates gated pods to their places",
 		"gangs.gates":           "take it out: each profile says by profiles[].gates whether its pods are gated",
 		"gangs.gatedBy":         "take it out: a webhook gates pods where serving.webhookListen is set, else the policy of 'muster gate-policy'",
 		"nomination.minBacklog": "take it out: 20 pods must wait; nomination.minSaving: 0s nominates every pod, however few wait",
 
 		"clientConnection.burst":                   "take it out: twice clientConnection.qps may be sent at once",
 		"debug.enabled":                            "take it out; in place of false write debug.listen: \"\"",
-		"ahead.margin":                             "take it out: gates are lifted 250ms after the last reservation was seen",
+		"ahead":                                    "take it out: kube-scheduler's Lease is leaderElection.schedulerLease, or kube-system/kube-scheduler",
 		"gangs.breakAfter":                         "take it out: it is five times gangs.scheduleTimeout",
 		"gangs.deniedTTL":                          "take it out: muster looks again after 3s, and at once when there is a place",
 		"gangs.evictWhole":                         "write gangs.evict: Whole in place of true, Members in place of false",
@@ -25,6 +24,7 @@ func former() map[string]string {
 		"gangs.maxScheduleTimeout":                 "take it out: it is ten times gangs.scheduleTimeout",
 		"gangs.preemptAfter":                       "take it out: muster looks for victims after 2s; in place of 0s write gangs.evict: Never",
 		"load.metrics":                             "write load.interval in place of load.metrics.interval",
+		"load.nodeMetrics.report":                  "take it out: load.nodeMetrics.manage does it with source Metrics and Prometheus",
 		"load.prometheus.interval":                 "write load.interval",
 		"load.prometheus.timeout":                  "take it out: the answers of one look may take 10s, or load.interval if that is longer",
 		"load.prometheus.node.label":               "have the queries name the node in a label node or instance, as by label_replace",
@@ -35,6 +35,9 @@ func former() map[string]string {
 		"nomination.qps":                           "take it out: clientConnection.qps counts for nominations, apart from other requests",
 		"leaderElection.renewDeadline":             "take it out: a leader acts for two thirds of leaderElection.leaseDuration",
 		"leaderElection.retryPeriod":               "take it out: a replica tries every 2s, and five times in the time of a renewal where that is short",
+		"profiles.plugins.filter.enabled.weight":   "take it out: only score plugins have a weight",
+		"profiles.plugins.filter.disabled.weight":  "take it out: only score plugins have a weight",
+		"profiles.plugins.score.disabled.weight":   "take it out: a disabled plugin has no weight",
 		"rescheduler.approvalTTL":                  "take it out: a plan waits for a day, and is made again if it still helps",
 		"rescheduler.balance.maxNodes":             "write rescheduler.budgets.nodesPerPlan",
 		"rescheduler.balance.minGain":              "take it out: it is half of the margin",
@@ -63,6 +66,8 @@ func former() map[string]string {
 		"serving.profiling":                   "take it out: profiles are served at debug.listen to callers on the same host, as through kubectl port-forward",
 		"serving.tls.selfManaged.namespace":   "take it out: Secrets and Service are in leaderElection.resourceNamespace",
 		"serving.tls.selfManaged.webhookName": "take it out: with serving.webhookListen, the webhook configuration has the name of selfManaged.serviceName",
+		"serving.tls.selfManaged.serviceName": "take it out: the Service has the name leaderElection.resourceName",
+		"verdictStore":                        "take it out: verdicts may take a quarter of GOMEMLIMIT, or 256 MiB of each profile without it",
 		"timeouts.shutdown":                   "take it out: calls in flight may finish for as long as timeouts.bind",
 	}
 }

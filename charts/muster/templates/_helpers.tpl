@@ -116,9 +116,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.tls.selfManaged.enabled }}
 selfManaged:
   secretName: {{ include "muster.tls.secret" . }}
-  {{- if include "muster.called" . }}
-  serviceName: {{ include "muster.fullname" . }}
-  {{- end }}
   {{- with include "muster.tls.clientSecret" . }}
   clientSecretName: {{ . }}
   {{- end }}
