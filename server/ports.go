@@ -50,7 +50,7 @@ func (s *served) webhook() []inspect.Endpoint {
 
 // debug answers people.
 func (s *served) debug() []inspect.Endpoint {
-	return slices.Concat(s.pages.Endpoints(), console.Profiles(), s.health.Endpoints(), s.health.About())
+	return slices.Concat(s.pages.Endpoints(), profiling(), s.health.Endpoints(), s.health.About())
 }
 
 // maxConnections is how many connections may be open to the verbs at a time. Without TLS each bind that is held has one of

@@ -11,9 +11,9 @@ import (
 // NodeLoad is where the figures come from that LoadAware goes by: what nodes and their pods
 // use.
 type NodeLoad struct {
-	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Defaults
-	// to NodeMetric when a profile runs LoadAware, or the rescheduler relieves or
-	// balances nodes, else to None.
+	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Change it when the cluster has
+	// no Koordinator. Defaults to NodeMetric when a profile runs LoadAware, or the rescheduler relieves or balances
+	// nodes, else to None.
 	Source LoadSource `json:"source"`
 	// Interval is the time between two looks at Metrics or Prometheus, from 1s on. Statistics are over what was seen
 	// then. Lower it when the source measures more often. Defaults to 15s with source Metrics, as metrics-server measures

@@ -10,17 +10,20 @@ type Profile struct {
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler when there is one profile; required when there are more.
 	SchedulerName string `json:"schedulerName"`
-	// NodeSelection says who picks the node: Scheduler (default) or Muster.
+	// NodeSelection says who picks the node: Scheduler (default) or Muster. Change it when kube-scheduler is too slow
+	// for the cluster, or cannot be configured.
 	NodeSelection NodeSelection `json:"nodeSelection"`
-	// Gates says how long a scheduling gate keeps pods from kube-scheduler: Never (default),
-	// UntilMembers or UntilPlace. The API server adds the gates when pods are created, by the policy of
-	// 'muster gate-policy' or by serving.webhookListen; muster lifts them.
+	// Gates says how long a scheduling gate keeps pods from kube-scheduler: Never (default), UntilMembers or
+	// UntilPlace. The API server adds the gates when pods are created, by the policy of 'muster gate-policy' or by
+	// serving.webhookListen; muster lifts them. Change it when gangs are to start without held bind calls, or where
+	// kube-scheduler cannot be configured.
 	Gates Gates `json:"gates"`
-	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
+	// Equivalence says which pods share verdicts: ControllerRef (default) or Template. Change it when many controllers
+	// have pods that are alike, as Jobs of one pod each.
 	Equivalence Equivalence `json:"equivalence"`
-	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for
-	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
-	// own. Needs nodeSelection: Muster and every default filter plugin. Defaults to false.
+	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for this profile, which `muster
+	// scheduler-config` then turns off in kube-scheduler's own. Needs nodeSelection: Muster and every default filter
+	// plugin. Turn it on when kube-scheduler should not do twice what muster does. Defaults to false.
 	Offload bool `json:"offload"`
 	// Shortlist is the greatest number of nodes that filter answers with, with nodeSelection:
 	// Scheduler: the nodes that kube-scheduler's own scores rate best. Muster knows these scores

@@ -12,10 +12,11 @@ import (
 // Rescheduler configures 'muster reschedule'. A Lease named after leaderElection.resourceName, with
 // -rescheduler behind it, decides which of several replicas acts.
 type Rescheduler struct {
-	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Defaults to
-	// 127.0.0.1:8889.
+	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Change it when a kubelet or a
+	// Prometheus is to reach it. Defaults to 127.0.0.1:8889.
 	Listen string `json:"listen"`
-	// Mode says whether plans are carried out: DryRun (default), Approve or Auto.
+	// Mode says whether plans are carried out: DryRun (default), Approve or Auto. Change it when you have seen what it
+	// plans.
 	Mode v1alpha1.Mode `json:"mode"`
 	// Interval is the time between two looks for something to plan. The search takes a sixth of it at most, or 1s.
 	// Raise it when a large cluster needs a longer search. Defaults to 30s.
@@ -60,7 +61,8 @@ func (r *Rescheduler) PlanTTL() time.Duration { return 5 * r.ReplacementTimeout.
 type MakeRoomPolicy struct {
 	// Enabled turns it on. Defaults to true.
 	Enabled bool `json:"enabled"`
-	// PendingFor is how long the rescheduler must have seen a pod pending. Defaults to 1m.
+	// PendingFor is how long the rescheduler must have seen a pod pending. Raise it when an autoscaler adds nodes for
+	// pending pods sooner than pods are worth moving. Defaults to 1m.
 	PendingFor metav1.Duration `json:"pendingFor"`
 }
 
@@ -68,11 +70,12 @@ type MakeRoomPolicy struct {
 type CoalescePolicy struct {
 	// Enabled turns it on. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
-	// (default), Annotate, or Taint or Cordon, which annotate them, too, and keep other pods off.
+	// Mark is how the nodes are marked that a plan empties, before its first eviction: None (default), Annotate, or
+	// Taint or Cordon, which annotate them, too, and keep other pods off. Change it when somebody else removes nodes
+	// that are empty, and is to find them so.
 	Mark NodeMark `json:"mark"`
-	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed
-	// before. Defaults to 1h.
+	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed before. Raise it
+	// when who removes empty nodes waits for longer. Defaults to 1h.
 	ClosedFor metav1.Duration `json:"closedFor"`
 }
 
@@ -107,18 +110,22 @@ type ProvisioningRequest struct {
 
 // ScaleDown handles nodes that the cluster could do without.
 type ScaleDown struct {
-	// Annotate has each say so in an annotation. Defaults to false.
+	// Annotate has each say so in an annotation. Turn it on when somebody reads it who removes nodes. Defaults to
+	// false.
 	Annotate bool `json:"annotate"`
 }
 
 // Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets, critical
 // pods, pods that nothing would replace and pods annotated not to be evicted.
 type Evictable struct {
-	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Defaults to false.
+	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Turn it on when such volumes hold nothing
+	// that is missed. Defaults to false.
 	AllowLocalStorage bool `json:"allowLocalStorage"`
-	// AllowClaims allows to move pods with PersistentVolumeClaims. Defaults to false.
+	// AllowClaims allows to move pods with PersistentVolumeClaims. Turn it on when volumes can be attached elsewhere.
+	// Defaults to false.
 	AllowClaims bool `json:"allowClaims"`
-	// AllowHigherPriority allows pods to be moved for the sake of lower-priority pods. Defaults to false.
+	// AllowHigherPriority allows pods to be moved for the sake of lower-priority pods. Turn it on when priority says
+	// who is scheduled first, and not who may be disturbed. Defaults to false.
 	AllowHigherPriority bool `json:"allowHigherPriority"`
 	// Controllers are further kinds, such as CloneSet.apps.kruise.io, whose pods may be moved,
 	// besides ReplicaSets, StatefulSets, ReplicationControllers, and Jobs that bear it.
@@ -134,7 +141,8 @@ type Evictable struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	// ExceptNamespaces protect their pods.
 	ExceptNamespaces []string `json:"exceptNamespaces,omitempty"`
-	// MinAge protects pods that have not run for so long. Defaults to 0.
+	// MinAge protects pods that have not run for so long. Raise it when pods are of use only some time after their
+	// start. Defaults to 0.
 	MinAge metav1.Duration `json:"minAge"`
 	// MinReplicas protects pods of controllers with fewer pods on nodes, and the only one that is ready. 0 protects
 	// neither: set it where work may rest until a replacement is ready. Defaults to 1.
@@ -146,18 +154,19 @@ const AllNamespaces = "*"
 
 // DisruptionBudgets bound the disruption, besides PodDisruptionBudgets.
 type DisruptionBudgets struct {
-	// Rate bounds all evictions. Defaults to 20 in 1h.
+	// Rate bounds all evictions. Raise it when the cluster is large. Defaults to 20 in 1h.
 	Rate EvictionRate `json:"rate"`
-	// PerPlan is how many pods one plan may move, 0 for any number. Defaults to 10.
+	// PerPlan is how many pods one plan may move, 0 for any number. Raise it when a gang or a node needs more pods to
+	// move. Defaults to 10.
 	PerPlan int32 `json:"perPlan"`
 	// NodesPerPlan is how many nodes a plan takes pods off to empty or relieve them, or for balance, 0 for any number:
 	// those first that use most. Raise it when one node at a time is too slow for a large cluster. Defaults to 1.
 	NodesPerPlan int32 `json:"nodesPerPlan"`
-	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. In per cent,
-	// as in 25%, it is that part of them, rounded up. Defaults to 1.
+	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. In per cent, as in 25%, it is
+	// that part of them, rounded up. Raise it when workloads have replicas to spare. Defaults to 1.
 	PerWorkload intstr.IntOrString `json:"perWorkload"`
-	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction, and ten times as long as
-	// none moves a pod off the same node. Raise it when pods need long to be of full use after their start. Defaults to
+	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction. None moves a pod off
+	// the same node for a tenth of that. Raise it when pods need long to be of full use after their start. Defaults to
 	// 10m.
 	WorkloadCoolDown metav1.Duration `json:"workloadCoolDown"`
 	// Selected are budgets of pods that a label selector matches. One with windows and nothing else says when any pod

@@ -17,13 +17,13 @@ import (
 type RelievePolicy struct {
 	// Enabled turns it on. It needs a load.source. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// HighThresholds are what makes a node hot, in percent of what it offers: to use as much of
-	// one of the resources. It is relieved until it uses less. 0 stands for no threshold.
-	// Defaults to cpu 80 and memory 85.
+	// HighThresholds are what makes a node hot, in percent of what it offers: to use as much of one of the resources.
+	// It is relieved until it uses less. 0 stands for no threshold. Lower them when pods suffer before that, as where
+	// latency counts. Defaults to cpu 80 and memory 85.
 	HighThresholds map[corev1.ResourceName]int64 `json:"highThresholds"`
-	// TargetThresholds are what a node must stay below that pods move to, in percent. Each is
-	// lower than the high one of its resource, so that what has moved does not move on.
-	// Defaults to cpu 65 and memory 75.
+	// TargetThresholds are what a node must stay below that pods move to, in percent. Each is lower than the high one
+	// of its resource, so that what has moved does not move on. Lower them when nodes that took pods get hot
+	// themselves. Defaults to cpu 65 and memory 75.
 	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
 	// PressureThresholds make a node hot, too: when processes wait for cpu or memory for this percentage of the time.
 	// Each relief takes a tenth of the node's usage of that resource off the node, and no pod moves to such a node.

@@ -12,9 +12,11 @@ type FreeDomainsPolicy struct {
 	// Key is the label of nodes by whose value they are of one domain, such as topology.kubernetes.io/rack. Respread may
 	// not be there beside it. Defaults to "", with which no domain is freed.
 	Key string `json:"key"`
-	// Nodes is how many nodes of one domain are to be empty together. Defaults to 1.
+	// Nodes is how many nodes of one domain are to be empty together. Set it to the number of nodes of your largest
+	// gangs. Defaults to 1.
 	Nodes int32 `json:"nodes"`
-	// Domains is how many such domains there are to be. A plan frees one. Defaults to 1.
+	// Domains is how many such domains there are to be. A plan frees one. Raise it when several such gangs come at a
+	// time. Defaults to 1.
 	Domains int32 `json:"domains"`
 }
 

@@ -52,15 +52,15 @@ type ClientConnection struct {
 	QPS float32 `json:"qps"`
 }
 
-// Burst returns how many requests may be sent at once before QPS holds them back: those of two seconds, by which
-// a wave of pods that come together is bound without a wait.
+// Burst returns how many requests may be sent at once before QPS holds them back: the requests of two
+// seconds, by which a wave of pods that come together is bound without a wait.
 func (c ClientConnection) Burst() int { return max(int(2*c.QPS), 1) }
 
 // Serving is where and how the extender's verbs are served.
 type Serving struct {
-	// Listen is the host:port of the verbs, and of /livez, /readyz and /version. Port 0 picks a
-	// free port. Defaults to 127.0.0.1:8888, which only a kube-scheduler in the same pod or on the
-	// same host can reach. On a loopback address it answers to loopback names and addresses alone.
+	// Listen is the host:port of the verbs, and of /livez, /readyz and /version. Port 0 picks a free port. Change it
+	// when kube-scheduler runs elsewhere. Defaults to 127.0.0.1:8888, which only a kube-scheduler in the same pod or
+	// on the same host can reach. On a loopback address it answers to loopback names and addresses alone.
 	Listen string `json:"listen"`
 	// HealthListen is a second host:port, on which only /livez, /readyz and /metrics are
 	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen or
@@ -87,8 +87,9 @@ type Tracing struct {
 	// Endpoint is where the collector takes OTLP over gRPC in the clear, as in localhost:4317.
 	// Empty (default) means that there are no traces.
 	Endpoint string `json:"endpoint"`
-	// SamplingRatePerMillion is of how many in a million attempts to schedule a pod there is a
-	// trace. Defaults to 10000, one in a hundred.
+	// SamplingRatePerMillion is of how many in a million attempts to schedule a pod there is a trace. Raise it while
+	// you look for the cause of slow attempts; lower it when the collector cannot keep up. Defaults to 10000, one in a
+	// hundred.
 	SamplingRatePerMillion int32 `json:"samplingRatePerMillion"`
 }
 
@@ -174,16 +175,19 @@ func (t TLS) AsksClients() bool { return t.ClientCAFile != "" || t.SelfManaged.C
 // LeaderElection decides through a Lease which of several replicas is ready. One
 // process must see every binding, so only the leader serves.
 type LeaderElection struct {
-	// LeaderElect turns leader election on. Defaults to false.
+	// LeaderElect turns leader election on. Turn it on where there is more than one replica, also while one takes the
+	// place of another. Defaults to false.
 	LeaderElect bool `json:"leaderElect"`
 	// LeaseDuration is how long a silent leader keeps the lease, in whole seconds. A leader acts for two thirds of it
 	// after it began the last renewal that succeeded; what it sent last has the last third to arrive, which should not
 	// be less than timeouts.filter. Raise it when the API server is away for longer, at times, than muster is to go on
 	// without it; lower it when another replica is to take over sooner. Defaults to 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration"`
-	// ResourceName is the name of the Lease. Defaults to muster.
+	// ResourceName is the name of the Lease. Change it when two musters with profiles of their own share a namespace.
+	// Defaults to muster.
 	ResourceName string `json:"resourceName"`
-	// ResourceNamespace is the namespace of the Lease. Defaults to kube-system.
+	// ResourceNamespace is the namespace of the Lease. Change it when muster may write in another namespace alone.
+	// Defaults to kube-system.
 	ResourceNamespace string `json:"resourceNamespace"`
 	// SchedulerLease is the namespace/name of the Lease of the kube-schedulers that run beside the replicas of muster, each
 	// on the machine, or in the pod, of the muster that it calls. A replica runs for its own Lease only while its
@@ -248,14 +252,16 @@ type Gangs struct {
 	// most, as a longer one would let any author of a PodGroup keep nodes idle at will. Raise it when volumes,
 	// devices or autoscalers take longer. Defaults to 60s.
 	ScheduleTimeout metav1.Duration `json:"scheduleTimeout"`
-	// MaxHoldingPerNamespace is how many groups of one namespace may have places before they start, so
-	// that nobody keeps a cluster idle with groups that never do. 0 is no limit. Defaults to 200.
+	// MaxHoldingPerNamespace is how many groups of one namespace may have places before they start, so that nobody
+	// keeps a cluster idle with groups that never do. 0 is no limit. Lower it when tenants share a small cluster;
+	// raise it when one namespace starts more gangs at a time. Defaults to 200.
 	MaxHoldingPerNamespace int32 `json:"maxHoldingPerNamespace"`
 	// Evict says who is evicted for a group without room, of pods with a lower priority: Whole (default), Members or
-	// Never.
+	// Never. Change it when members of gangs are of use alone, or when no pod is to be evicted for another one.
 	Evict Evict `json:"evict"`
 	// WhenShort says what becomes of members without a place, beyond minMember, of a gang that has started, in
-	// profiles with gates: UntilPlace: Finish (default), Wait or Break.
+	// profiles with gates: UntilPlace: Finish (default), Wait or Break. Change it when members that run alone only
+	// waste room.
 	WhenShort WhenShort `json:"whenShort"`
 }
 

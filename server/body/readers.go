@@ -35,7 +35,7 @@ type Limits struct {
 
 // DefaultLimits returns the limits of a server whose callers wait for an answer for a time. Names of nodes are at most 253
 // bytes: a call about 100,000 nodes is less than 64 MiB, and with four of these at a time kube-scheduler, which makes one
-// after the other, has room beside whoever else calls.
+// after the other, has room beside other callers.
 func DefaultLimits(timeout time.Duration) Limits {
 	return Limits{Body: 64 << 20, InFlight: 256 << 20, Timeout: timeout}
 }

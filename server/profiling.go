@@ -1,4 +1,4 @@
-package console
+package server
 
 import (
 	"net/http"
@@ -10,17 +10,20 @@ import (
 	"muster.dev/muster/server/access"
 )
 
-// Profiles returns the endpoints of Go's profiler. What they show is of the whole process, and a profile takes its time: they
+// profiling returns the endpoints of Go's profiler. What they show is of the whole process, and a profile takes its time: they
 // are for callers on this host alone, as kubectl port-forward is one.
-func Profiles() []inspect.Endpoint {
+func profiling() []inspect.Endpoint {
 	local := func(pattern, about string, handler http.HandlerFunc) inspect.Endpoint {
-		return get(pattern, about, func(w http.ResponseWriter, r *http.Request) {
-			if !access.IsLocal(r) {
-				http.Error(w, "profiles are for callers on this host: use kubectl port-forward", http.StatusForbidden)
-				return
-			}
-			handler(w, r)
-		})
+		return inspect.Endpoint{
+			Method: http.MethodGet, Pattern: pattern, About: about,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !access.IsLocal(r) {
+					http.Error(w, "profiles are for callers on this host: use kubectl port-forward", http.StatusForbidden)
+					return
+				}
+				handler(w, r)
+			}),
+		}
 	}
 	return []inspect.Endpoint{
 		local("/debug/pprof/", "profiles of the process, for callers on this host", pprof.Index),
