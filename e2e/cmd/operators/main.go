@@ -64,7 +64,9 @@ func run(dumps string, out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s\n\nfigure operators_whole_without_edits=%d\nfigure operators_silently_single=%d\n", reasons.String(), whole, silent)
+	_, err := fmt.Fprintf(
+		out, "%s\n\nfigure operators_whole_without_edits=%d\nfigure operators_silently_single=%d\n", reasons.String(), whole, silent,
+	)
 	return err
 }
 
@@ -115,7 +117,8 @@ func (o *operator) judge(dumps string) (*report, error) {
 		return nil, err
 	}
 	bound, err := gangsOf(c, on, o.pods)
-	r.moved = r.members && err == nil && maps.EqualFunc(gangs.specs, bound.specs, func(a, b *membership.Spec) bool { return a.AsksAsMuchAs(b) })
+	r.moved = r.members && err == nil &&
+		maps.EqualFunc(gangs.specs, bound.specs, func(a, b *membership.Spec) bool { return a.AsksAsMuchAs(b) })
 	return r, err
 }
 
