@@ -54,7 +54,7 @@ type ClientConnection struct {
 
 // Burst returns how many requests may be sent at once before QPS holds them back: the requests of two
 // seconds, by which a wave of pods that come together is bound without a wait.
-func (c ClientConnection) Burst() int { return max(int(2*c.QPS), 1) }
+func (c ClientConnection) Burst() int32 { return int32(min(max(2*c.QPS, 1), 1<<30)) }
 
 // Serving is where and how the extender's verbs are served.
 type Serving struct {
