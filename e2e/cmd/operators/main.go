@@ -14,7 +14,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -34,7 +33,8 @@ import (
 
 func main() {
 	if err := run("../gang/operators", os.Stdout); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "operators:", err)
+		os.Exit(1)
 	}
 }
 
@@ -131,7 +131,7 @@ func bind(c *cluster.Cluster, names []string) (pods []*cluster.Pod, err error) {
 	}
 	for _, pod := range c.Pending() {
 		if slices.Contains(names, pod.Name) {
-			bound := pod.Pod.DeepCopy()
+			bound := pod.DeepCopy()
 			bound.Spec.NodeName = node.Name
 			if err := c.Set(bound); err != nil {
 				return nil, err
