@@ -32,6 +32,8 @@ type cluster struct {
 	*lab.Lab
 	audit audit
 	logs  string // the directory for logs of what the test runs
+	// running are the programs until the first of them is stopped.
+	running []*process.Process
 }
 
 // newCluster takes one with the controllers that create pods, and more controllers. The test runs in parallel from here on.
@@ -125,16 +127,21 @@ func (c *cluster) kubeconfigOf(account string) string {
 // log is the path of a program's log.
 func (c *cluster) log(program string) string { return filepath.Join(c.logs, program+".log") }
 
-// run runs a program until the test ends, and returns when a page of it answers 200.
+// run runs a program until the test ends, and returns when a page of it answers 200. It is an error if the program ends
+// before: a muster ends when the kube-scheduler beside it does, so all are looked at before the first is stopped.
 func (c *cluster) run(spec process.Spec, page string) {
 	c.Helper()
 	spec.Log = c.log(spec.Name)
 	p, err := process.Start(spec)
 	c.Must(err)
+	c.running = append(c.running, p)
 	c.Cleanup(func() {
-		if err := p.Err(); err != nil {
-			c.Error(err)
+		for _, running := range c.running {
+			if err := running.Err(); err != nil {
+				c.Error(err)
+			}
 		}
+		c.running = nil
 		p.Stop(10 * time.Second)
 		if c.T.Failed() {
 			c.Logf("the log of %s ends with:\n%s", spec.Name, process.Tail(spec.Log))
