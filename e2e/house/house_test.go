@@ -151,7 +151,7 @@ func TestTheShapeOfProductCodeIsCounted(t *testing.T) {
 	root := tree(t, map[string]string{
 		page:                   design,
 		"top/top.go":           source("middle"),
-		"top/more.go":          "package p\nfunc f() { c.AssumeAsJudged() }\nfunc g() { f(); c.AssumeAsJudged() }\nfunc h() { AssumeAsJudged() }\n",
+		"top/more.go":          "package p\nfunc f() { c.AssumeAsJudged() }\nfunc g() { c.AssumeAsJudged() }\nfunc h() { AssumeAsJudged() }\n",
 		"top/top_test.go":      "package p\nfunc f() { c.AssumeAsJudged(); j.Suppose() }\n",
 		"middle/deep/d.go":     source("top") + "func f() { j.Suppose() }\n",
 		"middle/deep/again.go": "package p\nfunc g() { func() { j.Suppose() }() }\n",
