@@ -29,12 +29,12 @@ func startOf(pod *cluster.Pod) metav1.Time {
 }
 
 // Cost is the cost of evicting pods from a node. kube-scheduler takes a node of the least (pickOneNodeForPreemption in
-// pkg/scheduler/framework/preemption). The zero Cost is that of nobody.
+// pkg/scheduler/framework/preemption). The zero Cost has no victims, and is the least.
 type Cost struct {
 	Violations int64 // of disruption budgets
 
-	highest  int64 // priority of a victim
-	sum      int64 // of priorities, each from the lowest one there can be, so that more pods cost more
+	highest  int64 // priority of a victim, from 1 for the lowest one there can be; 0 without victims
+	sum      int64 // of priorities, from 0 for the lowest one, so that more pods cost more
 	victims  int
 	earliest metav1.Time // start of a victim of the highest priority
 }
@@ -46,10 +46,11 @@ func (c *Cost) Add(pod *cluster.Pod) { c.add(int64(corev1helpers.PodPriority(pod
 func (c *Cost) AddUnknown() { c.add(math.MaxInt32, metav1.Time{}) }
 
 func (c *Cost) add(priority int64, started metav1.Time) {
-	if c.victims == 0 || priority > c.highest || priority == c.highest && started.Before(&c.earliest) {
-		c.highest, c.earliest = priority, started
+	priority -= math.MinInt32
+	if priority+1 > c.highest || priority+1 == c.highest && started.Before(&c.earliest) {
+		c.highest, c.earliest = priority+1, started
 	}
-	c.sum += priority - math.MinInt32
+	c.sum += priority
 	c.victims++
 }
 

@@ -154,10 +154,10 @@ func (t leading) shown(p *member, before *cluster.Pod) {
 	case p.stage == placed && p.pod.Status.NominatedNodeName == p.place:
 		t.keepsRoom(p, record.RoomNominated)
 	case p.stage == reserved && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName != p.place:
-		t.enter(p, placed) // somebody took it back
-		if p.gated() {
+		t.enter(p, placed)
+		if p.gated() { // else the scheduler took it back, when it had tried the pod: it is told again by remind
 			t.nominate(p)
-		} // else the scheduler did, which has tried the pod: remind leaves it some time
+		}
 	case p.stage == due && !p.gated() && p.pod.Unschedulable() && !before.Unschedulable():
 		t.isLeft(p, ErrScheduler)
 	}
@@ -183,8 +183,8 @@ func (g *group) left() *member {
 	return left[0]
 }
 
-// isLeft says so in words.
-func (p *member) isLeft() string {
+// whyLeft says of a member that was let go and is not bound where the reason stands.
+func (p *member) whyLeft() string {
 	return p.pod.Name + " was let go and is not bound: its condition PodScheduled says why"
 }
 

@@ -270,7 +270,7 @@ func (t try) incomplete() (reason string) {
 			g.waits(status.Unschedulable, "no profile of muster has the scheduler name of all members")
 			return ReasonNoPlace
 		case ready < p.missing() && len(p.candidates()) >= p.missing():
-			g.waits(status.Unschedulable, p.left().isLeft()+"; it is planned again after a rest")
+			g.waits(status.Unschedulable, p.left().whyLeft()+"; it is planned again after a rest")
 			return ReasonNoPlace
 		case ready < p.missing():
 			why := p.awaits(p.missing() - ready)

@@ -94,7 +94,7 @@ func (t try) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.isRefused) ||
+	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
 		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return

@@ -150,10 +150,13 @@ func (g *group) summary() Summary {
 // whyItWaits returns why the group waits. One that was let go may wait for members that kube-scheduler refuses: for a volume
 // or the like, which muster knows nothing of.
 func (g *group) whyItWaits() waiting {
-	if p := g.left(); p != nil && g.reason == "" {
-		return waiting{status.Unschedulable, p.isLeft()}
+	if g.reason != "" {
+		return g.waiting
 	}
-	return g.waiting
+	if p := g.left(); p != nil {
+		return waiting{status.Unschedulable, p.whyLeft()}
+	}
+	return waiting{}
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false

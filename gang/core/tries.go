@@ -118,9 +118,9 @@ func (t *turn) inVain(denied []part) (words string) {
 	return words
 }
 
-// isRefused reports whether the scheduler did not bind some members when pods were last evicted, or when they were let go,
-// and has not since. To evict others for these is of no use.
-func (p part) isRefused() bool { return p.tries.unbound.Len() > 0 || p.left() != nil }
+// evictsInVain reports whether the scheduler did not bind some members when pods were last evicted, or when they were let
+// go, and has not since. To evict others for these is of no use.
+func (p part) evictsInVain() bool { return p.tries.unbound.Len() > 0 || p.left() != nil }
 
 // refused returns a member that has a place, and that the scheduler calls unschedulable or fails to bind: for what
 // the pod's condition says. It is nil when there is none.

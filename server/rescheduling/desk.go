@@ -96,7 +96,7 @@ func (d *desk) requests() []inspect.Endpoint {
 	}}
 }
 
-// ready is why requests are not taken, nil when they are.
+// ready returns why requests are not taken, nil when they are.
 func (d *desk) ready() error {
 	if !d.synced() {
 		return app.ErrNotSynced

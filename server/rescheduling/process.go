@@ -36,7 +36,7 @@ func unused() []string { return []string{"serving", "nomination", "ahead", "trac
 // Run reschedules until the context ends, or the lease is lost: by the configuration of the file as it is at any time.
 func Run(ctx context.Context, o Options) error {
 	registered := inspect.Passing{Registry: o.Registry}
-	anew := app.Restarter{
+	restarter := app.Restarter{
 		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: o.Registry, File: o.File, Config: o.Config, Unused: unused(),
 		New: func(cfg *config.Configuration) (*app.Process, error) {
 			registered.Clear()
@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options) error {
 			return New(life)
 		},
 	}
-	return anew.Run(ctx)
+	return restarter.Run(ctx)
 }
 
 // New wires all of it, and opens its ports. Run must follow, as it closes them.
