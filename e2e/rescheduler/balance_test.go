@@ -37,7 +37,7 @@ func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
 	if why := plan.Spec.Steps[0].Why; why != "relieves n1, which uses 85 % of its cpu" {
 		t.Errorf("it moves since it %q", why)
 	}
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n3") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n3") })
 	stop()
 
 	// Now n3 gets hot, too. But small has been evicted only just.
@@ -49,7 +49,7 @@ func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
 	if _, err := l.plan(); err != nil {
 		t.Error(err)
 	}
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n3") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n3") })
 }
 
 func TestPodsAreSpreadOntoANewNode(t *testing.T) {

@@ -17,7 +17,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 		"scaleDown": map[string]any{"annotate": true},
 	})
 	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
-	l.Eventually("stays runs", func() error { return isOn(l.Pod("stays"), "n2") })
+	l.Eventually("stays runs", func() error { return l.isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
 	if len(plan.Spec.Empties) != 1 || plan.Spec.Empties[0] != "n1" {
@@ -44,7 +44,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 	again := l.awaitPlan(v1alpha1.Pending, "")
 	l.approve(again)
 	l.awaitPlan(v1alpha1.Succeeded, "all pods have moved")
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n2") })
 	l.Eventually("n1 says that it is empty", func() error {
 		return l.isMarked("n1", true, map[string]string{
 			v1alpha1.AnnotationEmptied: again.Name, v1alpha1.AnnotationCordoned: "true",
@@ -79,7 +79,7 @@ func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
 	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
-	l.Eventually("stays runs", func() error { return isOn(l.Pod("stays"), "n2") })
+	l.Eventually("stays runs", func() error { return l.isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
 	l.forbidEvictions()

@@ -55,7 +55,7 @@ func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 func TestAPodStaysWhileAnotherClaimHoldsTheDeviceThatItsOwnWouldNeed(t *testing.T) {
 	l := newClusterOfDevices(t, muster.Options{})
 	l.createPod("holder", "0", func(pod *corev1.Pod) { devices.Claim(&pod.Spec, 1) })
-	l.Eventually("holder runs", func() error { return isOn(l.Pod("holder"), "n2") })
+	l.Eventually("holder runs", func() error { return l.isOn(l.Pod("holder"), "n2") })
 	before, stays := l.onNode("small", "n1"), l.onNode("small", "n3")
 	l.createPod("big", "4")
 	l.reschedule()
@@ -84,11 +84,11 @@ func (l *cluster) hasMovedToTheDevice(before, stays *corev1.Pod) {
 		l.Fatalf("the plan is %+v", plan.Spec)
 	}
 	replacement := l.onNode("small", "n2")
-	l.Must(isOn(replacement, "n2"))
+	l.Must(l.isOn(replacement, "n2"))
 	if got := plan.Status.Steps[0]; got.Node != "n2" || got.Replacement == nil || got.Replacement.UID != replacement.UID {
 		l.Errorf("the plan ended as %+v", plan.Status)
 	}
-	l.Eventually("big runs", func() error { return isOn(l.Pod("big"), "n1") })
+	l.Eventually("big runs", func() error { return l.isOn(l.Pod("big"), "n1") })
 	want := map[string]string{"n2/gpu-0": replacement.Name, "n3/gpu-0": stays.Name}
 	l.Eventually("the device of n1 is free", func() error {
 		if got := l.holders(); !maps.Equal(got, want) {

@@ -89,7 +89,7 @@ func (l *cluster) moved(policy v1alpha1.Policy, uid types.UID) *v1alpha1.Resched
 	if plan.Spec.Policy != policy || len(plan.Spec.Steps) != 1 || step.Pod.UID != uid || step.From != "n1" || step.To != "n2" {
 		l.Errorf("the plan is %+v", plan.Spec)
 	}
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n2") })
 	return plan
 }
 

@@ -51,8 +51,8 @@ func TestAPodThatFitsNowhereGetsRoomThroughBudgetsThievesAndCrashes(t *testing.T
 
 			l.allowEvictions()
 			plan := l.awaitPlan(v1alpha1.Succeeded, "")
-			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
-			l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
+			l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
+			l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n2") })
 			l.neverBound("thief", "late-thief", "stranger")
 			if got := plan.Status.Steps[0]; plan.Status.Moved != "1/1" || got.Node != "n2" || got.Replacement == nil ||
 				got.Replacement.UID != l.small().UID {
@@ -73,7 +73,7 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 	l.createPod("passer-by", "2")
 	l.Eventually("passer-by runs", func() error {
 		pod := l.Pod("passer-by")
-		return isOn(pod, pod.Spec.NodeName)
+		return l.isOn(pod, pod.Spec.NodeName)
 	})
 	if small := l.small(); small == nil || small.UID != before.UID {
 		t.Fatalf("the pod was evicted without approval: %v", small)
@@ -81,8 +81,8 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 	l.RemovePod("passer-by")
 	l.approve(plan)
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n2") })
 }
 
 func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
@@ -106,7 +106,7 @@ func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1s"}})
 	l.Must(l.server.Reconfigure(l.rescheduler, l.options))
 	l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
 	l.Must(l.rescheduler.Err())
 }
 

@@ -34,7 +34,7 @@ func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T)
 	// From then on its priority counts: it takes what it can.
 	l.Eventually("the rival runs", func() error {
 		rival := l.Pod("rival")
-		return isOn(rival, rival.Spec.NodeName)
+		return l.isOn(rival, rival.Spec.NodeName)
 	})
 }
 
@@ -47,8 +47,8 @@ func TestAnotherReplicaGoesOnWithAPlan(t *testing.T) {
 	l.Must(frozen.Pause())
 	l.allowEvictions()
 	plan := l.awaitPlan(v1alpha1.Succeeded, "")
-	l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
-	l.Eventually("it runs there", func() error { return isOn(l.small(), "n2") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
+	l.Eventually("it runs there", func() error { return l.isOn(l.small(), "n2") })
 
 	// The one that slept believes in its lease until it looks.
 	l.Must(frozen.Resume())

@@ -43,7 +43,7 @@ func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
 	l.Must(l.rescheduler.Restart(t.Context()))
 
 	l.Create(workload.NewNode("n3", "12")) // for both
-	l.Eventually("huge runs", func() error { return isOn(l.Pod("huge"), "n3") })
+	l.Eventually("huge runs", func() error { return l.isOn(l.Pod("huge"), "n3") })
 	l.Eventually("huge says nothing any more", func() error { return l.needs("huge", "") })
 	l.Eventually("nodes are asked for no more", func() error { return l.asked() })
 	templates, err := l.Client.CoreV1().PodTemplates(namespace).List(t.Context(), metav1.ListOptions{})

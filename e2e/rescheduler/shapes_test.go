@@ -30,7 +30,7 @@ func TestAPodMovesThatAnotherOneMakesRoomFor(t *testing.T) {
 			if plan := l.awaitPlan(v1alpha1.Succeeded, ""); plan.Status.Moved != "2/2" || plan.Spec.Steps[0].From != "n2" {
 				t.Errorf("the plan is %+v, and ended as %s", plan.Spec.Steps, plan.Status.Moved)
 			}
-			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+			l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
 			l.allOn("first", "n2")
 			l.allOn("second", "n3")
 		})
@@ -63,7 +63,7 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 			for i := range 2 {
 				l.Eventually("the gang runs", func() error {
 					pod := l.Pod(fmt.Sprint("member-", i))
-					return isOn(pod, pod.Spec.NodeName)
+					return l.isOn(pod, pod.Spec.NodeName)
 				})
 			}
 			l.allOn("small", "n2")
@@ -108,7 +108,7 @@ func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {
 				return
 			}
 			l.awaitPlan(v1alpha1.Succeeded, "")
-			l.Eventually("it runs there", func() error { return isOn(l.Pod("big"), "n1") })
+			l.Eventually("it runs there", func() error { return l.isOn(l.Pod("big"), "n1") })
 			l.allOn("gang", "n2", "n2")
 		})
 	}
@@ -130,7 +130,7 @@ func (l *cluster) allOn(set string, nodes ...string) {
 			want[node]++
 		}
 		for _, pod := range l.podsOf(set) {
-			if err := isOn(pod, pod.Spec.NodeName); err != nil {
+			if err := l.isOn(pod, pod.Spec.NodeName); err != nil {
 				return err
 			}
 			want[pod.Spec.NodeName]--
