@@ -27,6 +27,10 @@ demo: ## Schedule thousands of pods on a real control plane (DEMO_NODES, DEMO_PO
 	@echo "The first time a control plane and muster are compiled from their sources, in about ten minutes on two cores."
 	@cd e2e && DEMO_BEGAN=$$(date +%s) go run ./cmd/demo
 
+.PHONY: operators
+operators: ## Say what muster makes of the pods of controllers of others, which nobody has edited
+	@cd e2e && go run ./cmd/operators
+
 .PHONY: controlplane
 controlplane: ## Start a real control plane to play with; Ctrl-C stops it
 	cd e2e && go run ./cmd/controlplane

@@ -19,6 +19,10 @@ type Options struct {
 	// AssumeTTL is how long an assumed pod is counted on its node while the
 	// watch neither confirms nor refutes it. Required.
 	AssumeTTL time.Duration
+	// Affiliator says to what pods belong; to nothing when nil.
+	Affiliator Affiliator
+	// OwnerGrace is how long after a pod its owners may be shown. 0 for a view that is filled at once.
+	OwnerGrace time.Duration
 	// Clock says when assumptions expire; by default the real one.
 	Clock clock.WithDelayedExecution
 }
@@ -35,6 +39,7 @@ type Cluster struct {
 	fleet        *fleet
 	waiting      *waiting
 	claims       claims
+	owners       owners
 	podFollowers followers[PodState] // of all pods
 }
 
@@ -64,6 +69,7 @@ func New(o Options) *Cluster {
 		newcomers: noNewcomers(),
 	}
 	c.claims = newClaims(c.fleet, c.waiting)
+	c.owners = newOwners(&o, c.waiting, c.overdue)
 	c.metrics.register(o.Registerer, c)
 	return c
 }
@@ -125,6 +131,7 @@ func (c *Cluster) setPod(pod *Pod) {
 // removePod applies that a pod is gone or finished.
 func (c *Cluster) removePod(uid types.UID) {
 	defer c.waiting.arrive(uid)
+	c.owners.forget(uid)
 	c.ledger.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
 	c.claims.forget(uid)

@@ -33,6 +33,8 @@ type CustomHandler struct {
 	Watched func(error)
 	// Set applies that an object was added or changed, Delete that it is gone.
 	Set, Delete func(metav1.Object)
+	// Older are versions of the resource that are read where its own is not served.
+	Older []string
 	// Drop applies that the resource is gone with all its objects.
 	Drop func()
 }

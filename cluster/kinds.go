@@ -58,12 +58,12 @@ func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
-	var pod *Pod
-	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
-		pod = NewPod(o) // takes a while, and needs no lock
-	}
+	pod, owner := livePod(object), c.owners.reduced(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if owner != nil {
+		c.affiliate(c.owners.set(owner))
+	}
 	if isOfDevices(object) {
 		for _, pod := range c.claims.see() {
 			c.setPod(pod)
@@ -74,10 +74,10 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.fleet.setNode(o)
 	case *corev1.Pod:
 		if pod == nil {
-			c.removePod(o.UID)
+			c.removeMember(o)
 		} else {
 			c.claims.resolve(pod)
-			c.setPod(pod)
+			c.setMember(pod)
 		}
 	case *storagev1.CSINode:
 		c.fleet.setCSINode(o)
@@ -95,6 +95,14 @@ func (c *Cluster) Set(object runtime.Object) error {
 	return nil
 }
 
+// livePod returns an object as a pod that takes room or asks for it, nil when it is none.
+func livePod(object runtime.Object) *Pod {
+	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
+		return NewPod(o)
+	}
+	return nil
+}
+
 // isOfDevices reports whether an object shows that muster may read objects about devices.
 func isOfDevices(object runtime.Object) bool {
 	switch object.(type) {
@@ -107,13 +115,17 @@ func isOfDevices(object runtime.Object) bool {
 // Delete applies that an object is gone. Only its name, namespace and UID are
 // read. Kinds that muster does not read are an error.
 func (c *Cluster) Delete(object runtime.Object) error {
+	owner := c.owners.reduced(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if owner != nil {
+		c.affiliate(c.owners.remove(keyOf(owner)))
+	}
 	switch o := object.(type) {
 	case *corev1.Node:
 		c.fleet.removeNode(o.Name)
 	case *corev1.Pod:
-		c.removePod(o.UID)
+		c.removeMember(o)
 	case *storagev1.CSINode:
 		c.fleet.removeCSINode(o.Name)
 	case *resourcev1.ResourceSlice:

@@ -172,7 +172,8 @@ func asksDevices(pod *Pod) bool { return len(pod.Claims) > 0 || len(pod.Requests
 func sameState(from, to *Pod) bool {
 	return from.Limits.equal(&to.Limits) && maps.Equal(from.Annotations, to.Annotations) &&
 		ptr.Equal(from.Spec.Priority, to.Spec.Priority) && from.Status.QOSClass == to.Status.QOSClass &&
-		from.Assigned.Equal(to.Assigned) && alike(from, to, corev1.PodScheduled) && alike(from, to, corev1.PodInitialized)
+		from.Assigned.Equal(to.Assigned) && from.Affiliation.equal(&to.Affiliation) &&
+		alike(from, to, corev1.PodScheduled) && alike(from, to, corev1.PodInitialized)
 }
 
 // alike reports whether a condition of a pod is true in both of its states, since the same time,

@@ -99,7 +99,7 @@ func (w *optionalFeeds) defined(crd apiObject) {
 		resource: crd.GetName(),
 		example:  &unstructured.Unstructured{},
 		client:   w.dynamic,
-		calls:    listWatch(w.dynamic.Resource(resource.GroupVersionResource), ""),
+		calls:    listWatch(w.served(&resource), ""),
 		optional: true,
 		trim:     resource.Trim,
 		watched:  resource.Watched,
@@ -112,6 +112,19 @@ func (w *optionalFeeds) defined(crd apiObject) {
 	}
 	w.running[crd.GetName()] = &optionalFeed{feed: f, stop: w.start(f)}
 	w.cluster.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
+}
+
+// served returns a client of the first version of a resource that is served.
+func (w *optionalFeeds) served(resource *optionalResource) resourceClient[*unstructured.UnstructuredList] {
+	first := w.dynamic.Resource(resource.GroupVersionResource)
+	if len(resource.Older) == 0 {
+		return first
+	}
+	versions := &versions{clients: []resourceClient[*unstructured.UnstructuredList]{first}}
+	for _, older := range resource.Older {
+		versions.clients = append(versions.clients, w.dynamic.Resource(resource.GroupResource().WithVersion(older)))
+	}
+	return versions
 }
 
 // undefined ends the feed of a resource, and drops its objects, when its

@@ -52,6 +52,9 @@ type Pod struct {
 	Claims []*resourcev1.ResourceClaim
 	// ClaimProblem says why not all that its spec names are among Claims, "" when all are.
 	ClaimProblem ClaimProblem
+	// Affiliation says to what the pod belongs by its owners. A pod that nobody has shown belongs to nothing, whatever its
+	// references say.
+	Affiliation Affiliation
 
 	// Assigned is the time when the pod came to count on its node. It is set where the pod's conditions do not
 	// say when it was scheduled, as for an assumed pod, and zero for all other pods and for pods without a

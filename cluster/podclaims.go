@@ -230,7 +230,7 @@ func (p *Pod) Anew() *Pod {
 	object := *p.Pod
 	object.Spec.NodeName, object.Status = "", corev1.PodStatus{}
 	next := NewPod(&object)
-	next.ClaimProblem = p.ClaimProblem
+	next.ClaimProblem, next.Affiliation = p.ClaimProblem, p.Affiliation
 	for _, claim := range p.Claims {
 		if _, extended := extendedFor(claim); extended {
 			continue

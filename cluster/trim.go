@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"muster.dev/muster/api/quantity"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
 // Trim drops from an object what muster never reads, before it is kept: what
@@ -157,16 +158,24 @@ func trimToSelector(object any) {
 		o.Spec = appsv1.ReplicaSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas}
 		o.Status = appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.ObjectMeta = mortal(&o.ObjectMeta)
+		o.ObjectMeta = owned(&o.ObjectMeta)
 		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas}
 		o.Status = appsv1.StatefulSetStatus{}
 	case *batchv1.Job:
-		o.ObjectMeta = mortal(&o.ObjectMeta)
+		scope, says := o.Annotations[v1alpha1.AnnotationGangScope]
+		succeeded := o.Status.Succeeded
+		if indexed := o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion; !says && !indexed {
+			succeeded = 0 // of a queue of work, it would be another Job after each pod
+		}
+		if o.ObjectMeta = owned(&o.ObjectMeta); says {
+			o.Annotations = map[string]string{v1alpha1.AnnotationGangScope: scope}
+		}
 		o.Spec = batchv1.JobSpec{
-			Parallelism: o.Spec.Parallelism, Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
+			Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, CompletionMode: o.Spec.CompletionMode,
+			Suspend: o.Spec.Suspend, BackoffLimit: o.Spec.BackoffLimit,
 			BackoffLimitPerIndex: o.Spec.BackoffLimitPerIndex, PodFailurePolicy: o.Spec.PodFailurePolicy,
 		}
-		o.Status = batchv1.JobStatus{Failed: o.Status.Failed}
+		o.Status = batchv1.JobStatus{Failed: o.Status.Failed, Succeeded: succeeded}
 	}
 }
 
@@ -174,6 +183,15 @@ func trimToSelector(object any) {
 func mortal(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	kept := identity(m)
 	kept.DeletionTimestamp = m.DeletionTimestamp
+	return kept
+}
+
+// owned is mortal with the controller of the object.
+func owned(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := mortal(m)
+	if controller := metav1.GetControllerOf(m); controller != nil {
+		kept.OwnerReferences = []metav1.OwnerReference{*controller}
+	}
 	return kept
 }
 

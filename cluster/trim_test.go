@@ -156,9 +156,9 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:   "job spec",
 			object: func() (runtime.Object, any) { j := &batchv1.Job{}; return j, &j.Spec },
-			kept:   "Parallelism Suspend BackoffLimit BackoffLimitPerIndex PodFailurePolicy",
-			dropped: "Completions ActiveDeadlineSeconds SuccessPolicy MaxFailedIndexes Selector ManualSelector Template " +
-				"TTLSecondsAfterFinished CompletionMode PodReplacementPolicy ManagedBy Scheduling",
+			kept:   "Parallelism Completions CompletionMode Suspend BackoffLimit BackoffLimitPerIndex PodFailurePolicy",
+			dropped: "ActiveDeadlineSeconds SuccessPolicy MaxFailedIndexes Selector ManualSelector Template " +
+				"TTLSecondsAfterFinished PodReplacementPolicy ManagedBy Scheduling",
 		},
 		{
 			name:   "job status",

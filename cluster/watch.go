@@ -48,7 +48,7 @@ func ClientConfig(config *rest.Config) *rest.Config {
 // WatchOptions of a Watcher.
 type WatchOptions struct {
 	Client kubernetes.Interface // required
-	// Jobs says to follow Jobs too, where that is allowed: who moves pods reads them, and nobody else.
+	// Jobs says to follow Jobs too, where that is allowed: who moves pods reads them, and who asks to what pods belong.
 	Jobs bool
 
 	// Optional are resources of PodGroups to follow where the cluster has them: they
@@ -76,6 +76,7 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{log: c.log, metadata: o.Metadata}
 	for _, s := range sources(o) {
 		s.client = o.Client
+		s.watched = c.toldOf(s.example)
 		s.set = func(object apiObject) { w.applied(c.Set(object)) }
 		s.remove = func(object apiObject) { w.applied(c.Delete(object)) }
 		f, err := newFeed(s, c.log, c.metrics.watchErrors)

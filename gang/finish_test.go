@@ -16,7 +16,7 @@ import (
 
 // ended is the report of a finished pod by the watch.
 func ended(pod *corev1.Pod, phase corev1.PodPhase) finished.Pod {
-	key, _ := membership.Of(pod)
+	key, _ := membership.Marked(pod)
 	return finished.Pod{UID: pod.UID, Label: key.Label, Group: key.NamespacedName, Created: pod.CreationTimestamp.Time, Phase: phase}
 }
 

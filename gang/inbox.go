@@ -23,7 +23,7 @@ func (i *inbox) put(state cluster.PodState) {
 	defer i.mu.Unlock()
 	of := false
 	if state.Pod != nil {
-		_, of = membership.Of(state.Pod.Pod)
+		_, of = membership.Of(state.Pod)
 	}
 	switch {
 	case of || state.Pod != nil && membership.Gated(state.Pod.Pod):

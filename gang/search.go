@@ -114,7 +114,7 @@ func (s *search) contested(plan *placement.Plan, members []*cluster.Pod) bool {
 // mayRoam reports whether the scheduler may put a pod anywhere, now or when its gate is lifted. One with a gate of
 // muster's has to have a place before, and goes to no other one if it is nominated there.
 func (s *search) mayRoam(pod *cluster.Pod) bool {
-	if _, member := membership.Of(pod.Pod); !member || !membership.Gated(pod.Pod) {
+	if _, member := membership.Of(pod); !member || !membership.Gated(pod.Pod) {
 		return true
 	}
 	place := s.cluster.Assumed(pod.UID)

@@ -17,7 +17,7 @@ func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
 	m.receive()
 	m.complete(podPriority(pod), pod.UID)
 	if !m.state.Knows(pod.UID) {
-		if _, member := membership.Of(pod.Pod); member { // nobody has told of it
+		if _, member := membership.Of(pod); member { // nobody has told of it
 			return Decision{Reason: ReasonUnknown}
 		}
 		return Decision{}
@@ -73,7 +73,7 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
 	defer m.mu.Unlock()
 	m.receive()
 	if !m.state.Knows(pod.UID) {
-		_, member := membership.Of(pod.Pod)
+		_, member := membership.Of(pod)
 		return Preemption{}, member // if so, nobody has told of it
 	}
 	preempted := m.apply(core.Preempts{UID: pod.UID}).preempted

@@ -13,7 +13,7 @@ import (
 // nominate is kube-scheduler that has evicted pods for one of no gang, or somebody else who sees
 // to it that there will be room for it: beside all that stays, and what is promised already.
 func (w *world) nominate() {
-	pod := w.some(func(pod *corev1.Pod) bool { _, member := membership.Of(pod); return !member && w.mayBeAsked(pod) })
+	pod := w.some(func(pod *corev1.Pod) bool { _, member := membership.Marked(pod); return !member && w.mayBeAsked(pod) })
 	var names []string
 	for node := range w.cluster.Snapshot().Nodes() {
 		if len(staying(node.Pods))+w.promisedOn(node.Name, w.cluster.PendingPod(pod.UID)) < room {

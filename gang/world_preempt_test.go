@@ -26,7 +26,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 	if len(answer.Victims) == 0 {
 		return
 	}
-	key, _ := membership.Of(pod)
+	key, _ := membership.Marked(pod)
 	if s, _, _ := w.Member(pod.UID); s.Bound+s.Binding+s.Succeeded+s.Placed+s.Held < w.asked(key.Name) {
 		w.Fatalf("pods are evicted for %+v of %d members of %s", s, w.asked(key.Name), key)
 	}

@@ -340,14 +340,14 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 		return
 	}
 	w.letGo[pod.UID] = node
-	key, member := membership.Of(pod)
+	key, member := membership.Marked(pod)
 	if !member || w.batches.Has(key.Name) {
 		return
 	}
 	together := w.succeeded(key.Name)
 	for uid, other := range w.pods {
 		goes := runsOn(other) || w.letGo[uid] != "" || w.justLetGo(uid) || w.stage(uid) == "due"
-		if k, of := membership.Of(other); of && k == key && goes {
+		if k, of := membership.Marked(other); of && k == key && goes {
 			together++
 		}
 	}
@@ -365,12 +365,12 @@ func (w *world) mayGo(pod *corev1.Pod, node string) {
 func (w *world) batchMayGo(group string) {
 	together := 0
 	for _, c := range w.calls {
-		if key, of := membership.Of(c.pod); of && key.Name == group && c.ended && c.err == nil {
+		if key, of := membership.Marked(c.pod); of && key.Name == group && c.ended && c.err == nil {
 			together++
 		}
 	}
 	for uid, pod := range w.pods {
-		if key, of := membership.Of(pod); of && key.Name == group && w.stage(uid) == "due" && !w.due.Has(uid) {
+		if key, of := membership.Marked(pod); of && key.Name == group && w.stage(uid) == "due" && !w.due.Has(uid) {
 			together++
 		}
 	}
@@ -397,7 +397,7 @@ func (w *world) batchMayGo(group string) {
 // their places since: they are left behind.
 func (w *world) followDue() {
 	for uid, pod := range w.pods {
-		key, _ := membership.Of(pod)
+		key, _ := membership.Marked(pod)
 		switch is := w.stage(uid) == "due"; {
 		case is:
 			w.due.Insert(uid)
@@ -419,7 +419,7 @@ func (w *world) stage(uid types.UID) string {
 func (w *world) succeeded(group string) int {
 	count := 0
 	for _, pod := range w.done {
-		if key, of := membership.Of(pod); of && key.Name == group {
+		if key, of := membership.Marked(pod); of && key.Name == group {
 			count++
 		}
 	}
@@ -430,7 +430,7 @@ func (w *world) succeeded(group string) int {
 func (w *world) bound(group string) int {
 	count := w.succeeded(group)
 	for _, pod := range w.pods {
-		if key, of := membership.Of(pod); of && key.Name == group && runsOn(pod) {
+		if key, of := membership.Marked(pod); of && key.Name == group && runsOn(pod) {
 			count++
 		}
 	}
@@ -453,7 +453,7 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	if fails {
 		w.cluster.Release(pod.UID)
 		w.Bound(pod.UID, context.DeadlineExceeded)
-		if key, of := membership.Of(pod); of {
+		if key, of := membership.Marked(pod); of {
 			w.left[pod.UID] = key.Name
 		}
 		w.takeBack(pod)
@@ -606,7 +606,7 @@ func (w *world) checkSettled() {
 		}
 		exist, bound, shut := w.succeeded(name), w.succeeded(name), 0
 		for _, pod := range w.pods {
-			if key, of := membership.Of(pod); of && key.Name == name {
+			if key, of := membership.Marked(pod); of && key.Name == name {
 				exist++
 				if membership.Gated(pod) {
 					shut++
@@ -629,7 +629,7 @@ func (w *world) checkSettled() {
 func (w *world) checkBatches(name string, free int) {
 	wait, bound, left := 0, w.bound(name), 0
 	for uid, pod := range w.pods {
-		if key, of := membership.Of(pod); of && key.Name == name && pod.Spec.NodeName == "" {
+		if key, of := membership.Marked(pod); of && key.Name == name && pod.Spec.NodeName == "" {
 			wait++
 			if _, was := w.left[uid]; was {
 				left++

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -53,14 +55,18 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	devices := deallocation.New(deallocation.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Client: a.Core.ResourceV1(),
 	})
-	pods, err := finished.Follow(a.Metadata, clock.RealClock{}, gangs.Finished)
+	pods, err := finished.Follow(a.Metadata, clock.RealClock{}, finishedOf(b), gangs.Finished)
 	if err != nil {
 		return nil, err
 	}
 	return &ahead{
 		gangs: gangs, nominator: nominator, requeuer: requeuer,
 		components: []app.Component{
-			app.Part("finished pods", app.Always, pods.Run),
+			app.Part("finished pods", app.Always, func(ctx context.Context) {
+				if v.wait(ctx) == nil { // who owns them is known
+					pods.Run(ctx)
+				}
+			}),
 			app.Part("writes ahead of calls", app.Leading, writer.Run),
 			app.Part("gangs", app.Leading, gangs.Run),
 			app.Part("devices of gangs that wait", app.Leading, devices.Run),
@@ -79,6 +85,18 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			return pods.WaitForSync(ctx)
 		},
 	}, nil
+}
+
+// finishedOf says which pods that have finished were members by who owns them.
+func finishedOf(b *base) finished.Owned {
+	return finished.Owned{
+		Labels: b.Owners.Labels(),
+		Of: func(pod *metav1.PartialObjectMetadata) (label string, group types.NamespacedName, member bool) {
+			key, member := membership.Of(b.Cluster.Affiliated(&corev1.Pod{ObjectMeta: pod.ObjectMeta}))
+			_, marked := membership.Marked(&corev1.Pod{ObjectMeta: pod.ObjectMeta})
+			return key.Label, key.NamespacedName, member && !marked
+		},
+	}
 }
 
 // follow begins to follow pods, once the term of this process is known.
@@ -157,7 +175,7 @@ func newNominator(
 }
 
 // isMember reports whether a pod is of a gang, which is not for the Nominator.
-func isMember(pod *corev1.Pod) bool {
+func isMember(pod *cluster.Pod) bool {
 	_, member := membership.Of(pod)
 	return member
 }

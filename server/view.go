@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +40,10 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		Changed: func() { v.placeholders.PlansChanged() },
 	})
 	u.Handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
-		Client: a.Core, Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic, Metadata: a.Metadata,
+		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
+		Metadata: a.Metadata,
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 
 // newDump is the view of dumps.
 func newDump(b *base) (*view, error) {
-	loaded, err := usage.Load(b.Cluster, b.Logger, b.options.SnapshotFiles, b.options.Stdin)
+	loaded, err := usage.Load(b.Cluster, b.Logger, b.options.SnapshotFiles, b.options.Stdin, b.Owners.Dumped(b.Cluster)...)
 	if err != nil {
 		return nil, err
 	}

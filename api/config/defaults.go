@@ -67,6 +67,7 @@ func Base() *Configuration {
 			EvictWhole:             true,
 			WhenShort:              WhenShortFinish,
 			BreakAfter:             metav1.Duration{Duration: 5 * time.Minute},
+			Kinds:                  defaultGangKinds(),
 		},
 		Load:        baseLoad(),
 		Logging:     Logging{Level: LogInfo},

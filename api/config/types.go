@@ -290,6 +290,9 @@ type Gangs struct {
 	// BreakAfter is how long after its start fewer members of a gang may be bound than must run together before those
 	// are evicted, with whenShort: Break. Large gangs take a while to be bound. Defaults to 5m.
 	BreakAfter metav1.Duration `json:"breakAfter"`
+	// Kinds are the controllers of others whose pods start together though no label or annotation of muster's says so.
+	// Defaults to the ones that exist to start pods together, and to Jobs that ask for it. [] is none.
+	Kinds []GangKind `json:"kinds"`
 }
 
 // WhenShort says what becomes of members without a place of a gang that has started.

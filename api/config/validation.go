@@ -161,6 +161,7 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("preemptAfter"), g.PreemptAfter.Duration.String(), "must not be negative; 0 is never"))
 	}
 	errs = append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
+	errs = append(errs, validateGangKinds(path.Child("kinds"), g.Kinds)...)
 	return append(errs, validatePositive(path.Child("breakAfter"), g.BreakAfter)...)
 }
 

@@ -74,7 +74,7 @@ func (i *Interleaving) open(ctx context.Context, registry *prometheus.Registry, 
 		writer := nomination.NewWriter(options.Logger, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
 		nominator := nomination.New(nomination.Options{
 			Registerer: registry, Clock: clock.RealClock{}, Cluster: i.cluster, Profiles: profiles, Client: client, Writer: writer,
-			Limits: limits, Seed: seed, Skip: func(*corev1.Pod) bool { return false },
+			Limits: limits, Seed: seed, Skip: func(*cluster.Pod) bool { return false },
 		})
 		nominator.Follow()
 		options.Nominations = nominator

@@ -2,7 +2,6 @@ package manifests
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"testing"
 
@@ -23,10 +22,12 @@ import (
 func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 	lab.Long(t)
 	c := newCluster(t)
+	c.define()
 	jobSet := c.object("docs/beside/jobset.md", "JobSet", "train")
 	c.Create(workload.NewNode("a", "16"))
 	s := c.serve("muster")
 
+	owner := c.ownerOf(jobSet)
 	create := map[string]func(){}
 	const set = "jobset.sigs.k8s.io/jobset-name"
 	type replicatedJob struct {
@@ -40,14 +41,16 @@ func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 		create[replicated.Name] = func() {
 			for i := range replicated.Replicas {
 				job := &batchv1.Job{
-					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", jobSet.GetName(), replicated.Name, i)},
-					Spec:       *replicated.Template.Spec.DeepCopy(),
+					ObjectMeta: metav1.ObjectMeta{
+						Name: fmt.Sprintf("%s-%s-%d", jobSet.GetName(), replicated.Name, i), OwnerReferences: owner,
+					},
+					Spec: *replicated.Template.Spec.DeepCopy(),
 				}
 				job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-				maps.Copy(job.Spec.Template.Labels, map[string]string{
+				job.Spec.Template.Labels = map[string]string{
 					set: jobSet.GetName(), "jobset.sigs.k8s.io/replicatedjob-name": replicated.Name,
 					"jobset.sigs.k8s.io/job-index": strconv.Itoa(i),
-				})
+				}
 				_, err := c.Client.BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{})
 				c.Must(err)
 			}
@@ -65,54 +68,74 @@ func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 	c.awaitBound(selector, pods)
 }
 
+// ownerOf creates an object, and returns the reference that what its controller makes has.
+func (c *cluster) ownerOf(object *unstructured.Unstructured) []metav1.OwnerReference {
+	c.Helper()
+	c.Must(c.create(c.served(), object))
+	resource, err := c.served().RESTMapping(object.GroupVersionKind().GroupKind(), object.GroupVersionKind().Version)
+	c.Must(err)
+	made, err := c.Dynamic.Resource(resource.Resource).Namespace(metav1.NamespaceDefault).Get(c.Context(), object.GetName(), metav1.GetOptions{})
+	c.Must(err)
+	return []metav1.OwnerReference{*metav1.NewControllerRef(made, object.GroupVersionKind())}
+}
+
 func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing.T) {
 	lab.Long(t)
-	const page = "docs/beside/leaderworkerset.md"
-	c := newCluster(t)
-	mapper := c.served()
-	c.Must(c.create(mapper, c.object(page, "MutatingAdmissionPolicy", "leaderworkerset-gangs")))
-	c.Must(c.create(mapper, c.object(page, "MutatingAdmissionPolicyBinding", "leaderworkerset-gangs")))
-	set := c.object(page, "LeaderWorkerSet", "serve")
+	// Pods are made here: a webhook of LeaderWorkerSet would label the leaders that the controller of StatefulSets makes.
+	c := newClusterWith(t, "serviceaccount-controller")
+	c.define()
+	set := c.object("docs/beside/leaderworkerset.md", "LeaderWorkerSet", "serve")
 	replicas := int(field[int32](c, set, "spec", "replicas"))
 	size := field[int32](c, set, "spec", "leaderWorkerTemplate", "size")
 	template := field[corev1.PodTemplateSpec](c, set, "spec", "leaderWorkerTemplate", "workerTemplate")
 	cpu := template.Spec.Containers[0].Resources.Requests.Cpu()
 	c.Create(workload.NewNode("a", strconv.Itoa(int(size)*int(cpu.Value())+1))) // room for one replica, and not for a second one
 	s := c.serve("muster")
-	c.awaitPolicy(template)
 
 	const prefix = "leaderworkerset.sigs.k8s.io/"
-	statefulSet := func(name string, pods, first int32, labels, annotations map[string]string) {
+	statefulSet := func(name string, pods int32, labels map[string]string, by []metav1.OwnerReference) *appsv1.StatefulSet {
 		t.Helper()
 		template := template.DeepCopy()
-		template.Labels, template.Annotations = maps.Clone(labels), annotations
-		if first == 0 {
-			template.Labels[prefix+"worker-index"] = "0"
-		}
-		_, err := c.Client.AppsV1().StatefulSets(metav1.NamespaceDefault).Create(t.Context(), &appsv1.StatefulSet{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
+		template.Labels = labels
+		made, err := c.Client.AppsV1().StatefulSets(metav1.NamespaceDefault).Create(t.Context(), &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: by},
 			Spec: appsv1.StatefulSetSpec{
-				Replicas: &pods, Ordinals: &appsv1.StatefulSetOrdinals{Start: first}, PodManagementPolicy: appsv1.ParallelPodManagement,
-				ServiceName: set.GetName(), Selector: &metav1.LabelSelector{MatchLabels: template.Labels}, Template: *template,
+				Replicas: &pods, Ordinals: &appsv1.StatefulSetOrdinals{Start: 1}, PodManagementPolicy: appsv1.ParallelPodManagement,
+				ServiceName: set.GetName(), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: *template,
 			},
 		}, metav1.CreateOptions{})
 		c.Must(err)
+		return made
 	}
-	ofSize := func(more ...string) map[string]string {
-		annotations := map[string]string{prefix + "size": strconv.Itoa(int(size))}
-		for i := 0; i < len(more); i += 2 {
-			annotations[prefix+more[i]] = more[i+1]
+	labels := func(replica int, worker string) map[string]string {
+		return map[string]string{
+			prefix + "name": set.GetName(), prefix + "group-index": strconv.Itoa(replica), prefix + "worker-index": worker,
 		}
-		return annotations
 	}
-	named := map[string]string{prefix + "name": set.GetName()}
-	statefulSet(set.GetName(), int32(replicas), 0, named, ofSize())
-	c.awaitTried(prefix+"worker-index=0", replicas) // leaders wait for their workers
+	pod := func(name string, labels map[string]string, by *appsv1.StatefulSet) *corev1.Pod {
+		t.Helper()
+		made, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Labels: labels,
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(by, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
+			},
+			Spec: template.Spec,
+		}, metav1.CreateOptions{})
+		c.Must(err)
+		return made
+	}
+	leaders := statefulSet(set.GetName(), int32(replicas), map[string]string{prefix + "worker-index": "0"}, c.ownerOf(set))
 	for i := range replicas {
-		leader := fmt.Sprintf("%s-%d", set.GetName(), i)
-		labels := maps.Clone(named)
-		labels[prefix+"group-index"] = strconv.Itoa(i)
-		statefulSet(leader, size-1, 1, labels, ofSize("leader-name", leader))
+		leader := pod(fmt.Sprintf("%s-%d", set.GetName(), i), labels(i, "0"), leaders)
+		workers := statefulSet(leader.Name, size-1, labels(i, "1"), []metav1.OwnerReference{
+			*metav1.NewControllerRef(leader, corev1.SchemeGroupVersion.WithKind("Pod")),
+		})
+		if i == 0 {
+			c.awaitTried(prefix+"worker-index=0", 1) // it waits for its workers
+		}
+		for worker := 1; worker < int(size); worker++ {
+			pod(fmt.Sprintf("%s-%d", leader.Name, worker), labels(i, strconv.Itoa(worker)), workers)
+		}
 	}
 	all := prefix + "name=" + set.GetName()
 	c.awaitBound(all, int(size))
@@ -120,7 +143,7 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 	c.Must(err)
 	bound := 0
 	for i := range replicas {
-		g := gangs[fmt.Sprintf("default/%s-%d", set.GetName(), i)]
+		g := gangs[fmt.Sprintf("default/%s/%d", set.GetName(), i)]
 		if g.MinMember != int(size) || g.Bound != 0 && g.Bound != int(size) {
 			t.Errorf("replica %d is %+v", i, g)
 		}
@@ -131,26 +154,6 @@ func TestEachReplicaOfTheLeaderWorkerSetOfTheDocumentationStartsWhole(t *testing
 	}
 	c.Create(workload.NewNode("b", "16"))
 	c.awaitBound(all, replicas*int(size))
-}
-
-// awaitPolicy waits until the API server marks pods, which takes it a moment.
-func (c *cluster) awaitPolicy(template corev1.PodTemplateSpec) {
-	c.Helper()
-	trial := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "trial", Labels: map[string]string{"leaderworkerset.sigs.k8s.io/name": "trial"},
-			Annotations: map[string]string{"leaderworkerset.sigs.k8s.io/size": "2"},
-		},
-		Spec: template.Spec,
-	}
-	c.Eventually("the policy marks pods", func() error {
-		pod, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).
-			Create(c.Context(), trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil && pod.Labels[v1alpha1.LabelMuster] == "" {
-			err = fmt.Errorf("labels %v", pod.Labels)
-		}
-		return err
-	})
 }
 
 func TestTheRayClusterOfTheDocumentationStartsWhole(t *testing.T) {

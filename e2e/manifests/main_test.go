@@ -33,9 +33,13 @@ type cluster struct{ *lab.Lab }
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	return &cluster{lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{
-		Controllers: []string{"serviceaccount-controller", "job-controller", "statefulset-controller"},
-	}})}
+	return newClusterWith(t, "serviceaccount-controller", "job-controller", "statefulset-controller")
+}
+
+// newClusterWith takes one in which some controllers run.
+func newClusterWith(t *testing.T, controllers ...string) *cluster {
+	t.Helper()
+	return &cluster{lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{Controllers: controllers}})}
 }
 
 // define creates the kinds of all projects in definitions/go.mod.

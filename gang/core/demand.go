@@ -3,9 +3,9 @@ package core
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
@@ -55,9 +55,9 @@ func (t *turn) hear(g *group) {
 		return
 	}
 	g.heard = true
-	g.asks(t.limits.Said(func(yield func(*corev1.Pod) bool) {
+	g.asks(t.limits.Said(func(yield func(*cluster.Pod) bool) {
 		for _, p := range g.members {
-			if !yield(p.pod.Pod) {
+			if !yield(p.pod) {
 				return
 			}
 		}

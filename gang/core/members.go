@@ -22,7 +22,8 @@ func (e Seen) apply(t *turn) {
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
 		before := p.pod
-		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations)
+		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations) && p.pod.Affiliation.MinMember == e.Pod.Affiliation.MinMember &&
+			slices.Equal(p.pod.Affiliation.Together, e.Pod.Affiliation.Together)
 		p.pod, g.dirty = e.Pod, true
 		switch {
 		case e.Pod.Spec.NodeName != "":
@@ -77,7 +78,7 @@ func onNode(pod *cluster.Pod) stage {
 // join finds the group of a pod and takes the pod in if it is new, nil when it is of
 // none.
 func (t *turn) join(pod *cluster.Pod) *group {
-	key, of := membership.Of(pod.Pod)
+	key, of := membership.Of(pod)
 	known := t.groupOf[pod.UID]
 	if known != nil && (!of || known.key != key) { // labels can change
 		t.leave(known, pod.UID)

@@ -95,7 +95,7 @@ func (d *Deallocator) follow(e cluster.PodEvent) {
 	if e.Pod == nil || len(e.Pod.Claims) == 0 {
 		return
 	}
-	if _, member := membership.Of(e.Pod.Pod); member {
+	if _, member := membership.Of(e.Pod); member {
 		d.waiting[e.UID] = e.Pod
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,11 +53,24 @@ type Pods struct {
 	until time.Time // somebody waits, at most; zero before it runs
 }
 
+// Owned says which pods are members by who owns them.
+type Owned struct {
+	// Labels are on all of those pods.
+	Labels []string
+	// Of returns the group of one that has none of muster's labels, by what is known now.
+	Of func(pod *metav1.PartialObjectMetadata) (label string, group types.NamespacedName, member bool)
+}
+
 // Follow returns Pods that know nothing until they are run. Each pod and each change of
 // one is told; tell is called from several goroutines, though not for one label and phase.
-func Follow(client metadata.Interface, now clock.PassiveClock, tell func(Pod)) (*Pods, error) {
+func Follow(client metadata.Interface, now clock.PassiveClock, owned Owned, tell func(Pod)) (*Pods, error) {
 	p := &Pods{clock: now}
-	for _, label := range v1alpha1.GroupLabels() {
+	for _, label := range slices.Concat(v1alpha1.GroupLabels(), owned.Labels) {
+		var members groups = byLabel(label)
+		transform := trim
+		if slices.Contains(owned.Labels, label) {
+			members, transform = newFirstSeen(owned.Of), trimOwned
+		}
 		for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
 			informer := metadatainformer.NewFilteredMetadataInformer(client, corev1.SchemeGroupVersion.WithResource("pods"), metav1.NamespaceAll, 0,
 				cache.Indexers{},
@@ -64,8 +78,8 @@ func Follow(client metadata.Interface, now clock.PassiveClock, tell func(Pod)) (
 					options.LabelSelector = label
 					options.FieldSelector = fields.OneTermEqualSelector("status.phase", string(phase)).String()
 				}).Informer()
-			registration, err := informer.AddEventHandler(handler(label, phase, tell))
-			if err := errors.Join(err, informer.SetTransform(trim)); err != nil {
+			registration, err := informer.AddEventHandler(handler(members, phase, tell))
+			if err := errors.Join(err, informer.SetTransform(transform)); err != nil {
 				return nil, fmt.Errorf("follow pods that have %s: %w", phase, err)
 			}
 			p.informers, p.handled = append(p.informers, informer), append(p.handled, registration.HasSynced)
@@ -74,8 +88,24 @@ func Follow(client metadata.Interface, now clock.PassiveClock, tell func(Pod)) (
 	return p, nil
 }
 
-// handler tells of the pods that are of their group by one label.
-func handler(label string, phase corev1.PodPhase, tell func(Pod)) cache.ResourceEventHandler {
+// groups names the groups of pods, and forgets the pods that are gone.
+type groups interface {
+	of(pod *metav1.PartialObjectMetadata) (label string, group types.NamespacedName, member bool)
+	forget(pod types.UID)
+}
+
+// byLabel is the groups of pods that are of them by one label.
+type byLabel string
+
+func (label byLabel) of(pod *metav1.PartialObjectMetadata) (by string, group types.NamespacedName, member bool) {
+	by, name, _ := v1alpha1.GroupLabel(pod.Labels)
+	return by, types.NamespacedName{Namespace: pod.Namespace, Name: name}, by == string(label)
+}
+
+func (byLabel) forget(types.UID) {}
+
+// handler tells of the pods that are of a group.
+func handler(members groups, phase corev1.PodPhase, tell func(Pod)) cache.ResourceEventHandler {
 	of := func(object any) (pod Pod, member bool) {
 		if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 			object = tombstone.Obj
@@ -84,12 +114,11 @@ func handler(label string, phase corev1.PodPhase, tell func(Pod)) cache.Resource
 		if !ok {
 			return Pod{}, false
 		}
-		by, name, _ := v1alpha1.GroupLabel(metadata.Labels)
-		group := types.NamespacedName{Namespace: metadata.Namespace, Name: name}
+		label, name, member := members.of(metadata)
 		return Pod{
-			UID: metadata.UID, Label: label, Group: group, Created: metadata.CreationTimestamp.Time, Phase: phase,
+			UID: metadata.UID, Label: label, Group: name, Created: metadata.CreationTimestamp.Time, Phase: phase,
 			Gone: metadata.DeletionTimestamp != nil,
-		}, by == label
+		}, member
 	}
 	change := func(before, after any) {
 		was, wasMember := of(before)
@@ -97,6 +126,7 @@ func handler(label string, phase corev1.PodPhase, tell func(Pod)) cache.Resource
 		if wasMember && (!isMember || was.UID != is.UID || was.Group != is.Group) {
 			was.Gone = true
 			tell(was)
+			members.forget(was.UID)
 		}
 		if isMember {
 			tell(is)

@@ -101,7 +101,7 @@ func TestPodsThatHaveFinishedAreToldByGroup(t *testing.T) {
 		}}
 		var mu sync.Mutex
 		var told []string
-		pods, err := Follow(server.client(), clock.RealClock{}, func(pod Pod) {
+		pods, err := Follow(server.client(), clock.RealClock{}, Owned{}, func(pod Pod) {
 			mu.Lock()
 			defer mu.Unlock()
 			said := fmt.Sprintf("%s %s of %s by %s", pod.UID, pod.Phase, pod.Group, pod.Label)
@@ -166,7 +166,7 @@ func TestPodsThatCannotBeReadAreNotWaitedForForLong(t *testing.T) {
 		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "", nil)
 		})
-		pods, err := Follow(client, clock.RealClock{}, func(Pod) {})
+		pods, err := Follow(client, clock.RealClock{}, Owned{}, func(Pod) {})
 		if err != nil {
 			t.Fatal(err)
 		}

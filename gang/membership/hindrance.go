@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,6 +32,8 @@ type Hindrance struct {
 // without an object whose members say nothing.
 func Unasked(key Key, spec *Spec) *Hindrance {
 	switch {
+	case spec == nil && strings.HasPrefix(key.Name, unseen):
+		return &Hindrance{NoGroup, fmt.Sprintf("pod %s: its %s has not been seen yet", strings.TrimPrefix(key.Name, unseen), key.Label)}
 	case spec == nil:
 		return &Hindrance{NoGroup, fmt.Sprintf(
 			"there is no PodGroup %s in namespace %s, and no member says %s", key.Name, key.Namespace, v1alpha1.AnnotationMinMember)}

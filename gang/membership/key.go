@@ -11,13 +11,32 @@ import (
 // Key tells one group from another. Groups of one name under different labels are not the
 // same.
 type Key struct {
-	Label string // that makes pods its members, or Koordinator's annotation that does
+	Label string // that makes pods its members, or Koordinator's annotation that does, or the kind of its owner
 	types.NamespacedName
 }
 
-// Of returns the group that a pod is of. It reports false for a pod of none, and for one of a
-// PodGroup that kube-scheduler itself plans (spec.schedulingGroup).
-func Of(pod *corev1.Pod) (key Key, member bool) {
+// unseen begins the name of the group of a pod whose owner has not been seen yet.
+const unseen = "?/"
+
+// Of returns the group that a pod is of: by its own marks, else by its owners. It reports false for a pod of none, and
+// for one of a PodGroup that kube-scheduler itself plans (spec.schedulingGroup). A pod whose owner has not been seen yet
+// is of a group of its own, and nobody says what is asked of that.
+func Of(pod *cluster.Pod) (key Key, member bool) {
+	if key, member := Marked(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
+		return key, member
+	}
+	belongs := &pod.Affiliation
+	switch {
+	case belongs.Gang != "":
+		return Key{belongs.Kind, types.NamespacedName{Namespace: pod.Namespace, Name: belongs.Gang}}, true
+	case belongs.Unseen:
+		return Key{belongs.Kind, types.NamespacedName{Namespace: pod.Namespace, Name: unseen + pod.Name}}, true
+	}
+	return Key{}, false
+}
+
+// Marked returns the group that a pod's own marks name.
+func Marked(pod *corev1.Pod) (key Key, member bool) {
 	if pod.Spec.SchedulingGroup != nil {
 		return Key{}, false
 	}

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
@@ -43,11 +45,63 @@ func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""
-			if key, member := Of(&test.pod); member {
+			if key, member := Of(cluster.NewPod(&test.pod)); member {
 				got = key.Label + " " + key.String()
 			}
 			if got != test.want {
 				t.Errorf("it is of %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
+	with := func(labels, annotations map[string]string, belongs cluster.Affiliation) *cluster.Pod {
+		pod := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Labels: labels, Annotations: annotations}})
+		pod.Affiliation = belongs
+		return pod
+	}
+	for _, test := range []struct {
+		name    string
+		pod     *cluster.Pod
+		want    string
+		ignored []string
+	}{
+		{"by a label", with(map[string]string{v1alpha1.LabelMuster: "g"}, map[string]string{v1alpha1.AnnotationMinMember: "3"},
+			cluster.Affiliation{Gang: "other"}), "member of gang n/g by its own mark muster.dev/pod-group", nil},
+		{
+			"by its owner", with(nil, nil, cluster.Affiliation{Gang: "train", Why: "its JobSet train: 7 of its 7 pods start together"}),
+			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", nil,
+		},
+		{
+			"by an owner that is not seen", with(nil, nil, cluster.Affiliation{Unseen: true, Why: "its Job j has not been seen yet"}),
+			"member of a gang that is not known yet: its Job j has not been seen yet", nil,
+		},
+		{
+			"its owner does not ask", with(nil, nil, cluster.Affiliation{Why: "its Job does not ask for it"}),
+			"member of no gang: its Job does not ask for it", nil,
+		},
+		{"nothing says so, and marks are misspelled", with(
+			map[string]string{"muster.dev/podgroup": "g", "muster.dev/min-member": "3", "muster.dev/colour": "red", "app": "web"},
+			map[string]string{
+				"muster.dev/pod-group": "g", v1alpha1.AnnotationMinMember: "3", v1alpha1.AnnotationWoken: "1", "muster.dev/group": "x",
+			},
+			cluster.Affiliation{},
+		), "member of no gang: it has no mark of one, such as muster.dev/pod-group, and no owner that makes one", []string{
+			"label muster.dev/colour is ignored: muster knows no such label",
+			"label muster.dev/min-member is ignored: it is an annotation",
+			"label muster.dev/podgroup is ignored: muster knows no such label; muster.dev/pod-group may be meant",
+			"annotation muster.dev/group is ignored: muster knows no such annotation; muster.dev/groups may be meant",
+			"annotation muster.dev/min-member is ignored: the pod has no label of a gang, such as muster.dev/pod-group",
+			"annotation muster.dev/pod-group is ignored: it is a label",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Tell(test.pod); got != test.want {
+				t.Errorf("told: %q, want %q", got, test.want)
+			}
+			if got := Ignored(test.pod.Pod); !slices.Equal(got, test.ignored) {
+				t.Errorf("ignored: %q, want %q", got, test.ignored)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/record"
 )
 
@@ -89,18 +90,32 @@ func Says(member *corev1.Pod) bool {
 	return says || saysToKoordinator
 }
 
-// Said returns what the members of a group without an object ask for, nil when none says anything.
-func (b Bounds) Said(members iter.Seq[*corev1.Pod]) *Spec {
-	var first *corev1.Pod
+// Said returns what the members of a group without an object ask for, or their owners do, nil when none says anything.
+func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
+	var first *cluster.Pod
 	for member := range members {
-		if Says(member) && (first == nil || member.Name < first.Name) {
+		if (Says(member.Pod) || member.Affiliation.Gang != "") && (first == nil || member.Name < first.Name) {
 			first = member
 		}
 	}
 	if first == nil {
 		return nil
 	}
-	return b.Declared(first)
+	if _, marked := Marked(first.Pod); !marked {
+		return b.affiliated(&first.Affiliation, first.Namespace)
+	}
+	return b.Declared(first.Pod)
+}
+
+// affiliated returns what the owners of a member ask for: all members have the same ones. It is asked again and again, as
+// owners make all pods again that have to start together.
+func (b Bounds) affiliated(belongs *cluster.Affiliation, namespace string) *Spec {
+	s := &Spec{MinMember: int(belongs.MinMember), Timeout: b.Timeout, Policy: v1alpha1.Policy{MatchPolicy: v1alpha1.MatchWaitingAndBound}}
+	for _, name := range belongs.Together {
+		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: namespace, Name: name})
+	}
+	s.Err = b.tooLarge(belongs.Kind, s.MinMember)
+	return s
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among

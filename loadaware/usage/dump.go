@@ -14,17 +14,17 @@ import (
 	"muster.dev/muster/loadaware/source"
 )
 
-// Load is [cluster.Cluster.Load] of dumps in which NodeMetrics count as well. A dump is looked at
+// Load is [cluster.Cluster.Load] of dumps in which NodeMetrics count as well, and more kinds. A dump is looked at
 // when the latest of them was taken: one that was much older then has expired, whenever that
 // was.
-func Load(c *cluster.Cluster, log *slog.Logger, paths []string, stdin io.Reader) (*cluster.Loaded, error) {
+func Load(c *cluster.Cluster, log *slog.Logger, paths []string, stdin io.Reader, more ...cluster.CustomKind) (*cluster.Loaded, error) {
 	latest := &reports{byNode: map[string]*cluster.Usage{}}
 	store := nodemetric.NewStore()
 	store.ReportTo(latest, log, source.NewRefusals(log, nil, string(config.LoadSourceNodeMetric)))
-	loaded, err := c.Load(paths, stdin, cluster.CustomKind{
+	loaded, err := c.Load(paths, stdin, append(more, cluster.CustomKind{
 		Kind:    schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind},
 		Handler: store.Handler(func(error) {}), Resource: v1alpha1.NodeMetrics(),
-	})
+	})...)
 	for node, usage := range latest.byNode {
 		usage.Seen = latest.at
 		c.SetUsage(node, usage)

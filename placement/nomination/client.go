@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -32,7 +33,7 @@ type Gates interface {
 func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // AnnotationWoken is changed on a pod to wake it.
-const AnnotationWoken = "muster.dev/woken"
+const AnnotationWoken = v1alpha1.AnnotationWoken
 
 // NewClient writes through a client of the core API. That should not hold requests
 // back: the Nominator does so itself.

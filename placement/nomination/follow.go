@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
@@ -17,7 +15,7 @@ type course struct {
 
 	cluster      *cluster.Cluster
 	profiles     *predicates.Profiles
-	skip         func(*corev1.Pod) bool
+	skip         func(*cluster.Pod) bool
 	reservations Reservations
 	limits       Limits
 	pausing      func() bool // nothing is planned at present

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -24,7 +23,7 @@ type Options struct {
 	// Profiles of all pods. The nodeSelection and the gates of each say which of its pods are nominated.
 	Profiles *predicates.Profiles
 	// Skip says which pods are somebody else's affair.
-	Skip func(*corev1.Pod) bool
+	Skip func(*cluster.Pod) bool
 	// Before, if set, is called before pods of that priority and below are placed: others may have to come first.
 	Before func(priority int32)
 	// Reservations are taken by the gated pods that they are for. Other pods of theirs are somebody else's affair.

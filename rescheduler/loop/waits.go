@@ -44,7 +44,7 @@ func (w *waits) ripens(after, now time.Time, enough time.Duration) bool {
 func (w *waits) ripe(waiting []*cluster.Pod, now time.Time, enough time.Duration) []*cluster.Pod {
 	first := map[membership.Key]time.Time{}
 	for _, pod := range waiting {
-		key, member := membership.Of(pod.Pod)
+		key, member := membership.Of(pod)
 		since, seen := w.since[pod.UID]
 		if earliest, known := first[key]; member && seen && (!known || since.Before(earliest)) {
 			first[key] = since
@@ -52,7 +52,7 @@ func (w *waits) ripe(waiting []*cluster.Pod, now time.Time, enough time.Duration
 	}
 	return slices.DeleteFunc(waiting, func(pod *cluster.Pod) bool {
 		since, seen := w.since[pod.UID]
-		if key, member := membership.Of(pod.Pod); member {
+		if key, member := membership.Of(pod); member {
 			since, seen = first[key]
 		}
 		return !seen || now.Sub(since) < enough || !pod.Unschedulable() && !membership.Gated(pod.Pod)

@@ -169,7 +169,7 @@ func (p *Placeholders) meetsItself(r *reservation.Room) bool {
 // isGatedWhenCreated reports whether muster's policies gate pods like one: members of gangs, and pods that are
 // opted in.
 func isGatedWhenCreated(pod *corev1.Pod, snap *cluster.Snapshot) bool {
-	if _, member := membership.Of(pod); member {
+	if _, member := membership.Marked(pod); member {
 		return true
 	}
 	if says, own := pod.Labels[schedulingv1alpha1.LabelAhead]; own {

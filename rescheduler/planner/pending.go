@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 )
@@ -68,7 +66,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 		specs: map[membership.Key]*membership.Spec{},
 	}
 	for _, pod := range pods {
-		if key, member := membership.Of(pod.Pod); member {
+		if key, member := membership.Of(pod); member {
 			l.waiting[key] = append(l.waiting[key], pod)
 		} else {
 			l.alone = append(l.alone, single(pod))
@@ -79,7 +77,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			if key, member := membership.Of(pod.Pod); member && !pod.Placeholder && pod.DeletionTimestamp == nil {
+			if key, member := membership.Of(pod); member && !pod.Placeholder && pod.DeletionTimestamp == nil {
 				l.bound[key] = append(l.bound[key], pod)
 			}
 		}
@@ -110,13 +108,7 @@ func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindra
 		if object := membership.Object(l.snap, key); object != nil {
 			spec = l.bounds.Asked(object)
 		} else {
-			spec = l.bounds.Said(func(yield func(*corev1.Pod) bool) {
-				for _, pod := range members {
-					if !yield(pod.Pod) {
-						return
-					}
-				}
-			})
+			spec = l.bounds.Said(slices.Values(members))
 		}
 		l.specs[key] = spec
 	}

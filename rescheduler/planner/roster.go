@@ -69,10 +69,7 @@ func gangOf(pod *cluster.Pod) string {
 	if scheduling := pod.Spec.SchedulingGroup; scheduling != nil {
 		return fmt.Sprintf("%s/%v", pod.Namespace, scheduling.PodGroupName)
 	}
-	if len(pod.Labels) == 0 {
-		return ""
-	}
-	key, member := membership.Of(pod.Pod)
+	key, member := membership.Of(pod)
 	if !member {
 		return ""
 	}

@@ -67,7 +67,7 @@ func balanced(c *config.BalancePolicy, uneven *Hot) func(Situation) (*planner.Pl
 		problem.Limits.Hops = 1 // nobody is moved to make room for balance
 		before := problem.Rules.Unless
 		problem.Rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
-			if _, member := membership.Of(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
+			if _, member := membership.Of(pod); member || pod.Spec.SchedulingGroup != nil {
 				return reasonGangForBalance
 			}
 			if before != nil {

@@ -56,7 +56,7 @@ func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 			if owner == nil || pod.DeletionTimestamp != nil || !othersOf(owner.UID, node, pod.UID) {
 				continue
 			}
-			if _, member := membership.Of(pod.Pod); member {
+			if _, member := membership.Of(pod); member {
 				continue
 			}
 			uid := owner.UID

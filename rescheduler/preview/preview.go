@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -25,6 +24,8 @@ import (
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/usage"
@@ -81,9 +82,10 @@ type survey struct {
 // look looks at a cluster once.
 func (o *Options) look(ctx context.Context) (*survey, error) {
 	registry := prometheus.NewRegistry()
-	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour})
+	owners := kinds.Set(o.Config.Gangs.Kinds)
+	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour, Affiliator: owners})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry)}
-	if err := o.fill(ctx, c, registry); err != nil {
+	if err := o.fill(ctx, c, owners, registry); err != nil {
 		return nil, err
 	}
 	problem := planner.Problem{
@@ -147,9 +149,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 }
 
 // fill fills the view of the cluster, once.
-func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometheus.Registerer) error {
+func (o *Options) fill(ctx context.Context, c *cluster.Cluster, owners *operators.Set, registry prometheus.Registerer) error {
 	if len(o.Files) > 0 {
-		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin)
+		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin, owners.Dumped(c)...)
 		if err == nil {
 			o.Logger.Info("planning for a dump", "summary", loaded.String())
 		}
@@ -162,7 +164,7 @@ func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometh
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources()}
+	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c)}
 	if watch.Dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
@@ -179,7 +181,7 @@ func (o *Options) fill(ctx context.Context, c *cluster.Cluster, registry prometh
 		return err
 	}
 	if feed.NodeMetrics {
-		watch.Handled = map[schema.GroupVersionResource]cluster.CustomHandler{slov1alpha1.NodeMetrics(): nodeMetrics.Handler(feed.Watched)}
+		watch.Handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(feed.Watched)
 	}
 	watcher, err := cluster.NewWatcher(c, watch)
 	if err != nil {

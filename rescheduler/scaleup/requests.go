@@ -134,7 +134,7 @@ type subject struct {
 // subjectOf returns the pod, or its gang. A gang without an object has no UID: its name stands for it,
 // and its pods own what is made for it.
 func subjectOf(snap *cluster.Snapshot, pod *cluster.Pod) subject {
-	key, member := membership.Of(pod.Pod)
+	key, member := membership.Of(pod)
 	if !member {
 		return subject{"muster-" + string(pod.UID), []metav1.OwnerReference{ownerOf(pod)}}
 	}

@@ -46,7 +46,7 @@ func NewGates(profiles *predicates.Profiles, r prometheus.Registerer, bodies *bo
 		Members: &Gate{
 			name: v1alpha1.SchedulingGate, profiles: profiles, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
-				_, member := membership.Of(pod)
+				_, member := membership.Marked(pod)
 				return member && profile.Gates != config.GatesNever
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{
@@ -57,7 +57,7 @@ func NewGates(profiles *predicates.Profiles, r prometheus.Registerer, bodies *bo
 		Ahead: &Gate{
 			name: v1alpha1.AheadGate, profiles: profiles, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
-				_, member := membership.Of(pod)
+				_, member := membership.Marked(pod)
 				return !member && profile.PlacesGated() && mayBeOptedIn(pod)
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{

@@ -8,6 +8,8 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware"
 )
@@ -31,17 +33,24 @@ type Base struct {
 	Options
 	About   *inspect.Process
 	Cluster *cluster.Cluster
+	// Owners read from who owns pods of which gangs these are.
+	Owners *operators.Set
 	// Load is how usage is read, by plugins and by who looks at it besides.
 	Load loadaware.Options
 }
 
-// NewBase returns the Base of a process of a name, whose view of the cluster is empty.
-func NewBase(name string, o Options) *Base {
+// NewBase returns the Base of a process of a name, whose view of the cluster is empty. The owners of a pod may be shown so
+// long after the pod.
+func NewBase(name string, o Options, ownerGrace time.Duration) *Base {
 	inspect.RegisterRuntime(o.Registry, o.Version)
+	owners := kinds.Set(o.Config.Gangs.Kinds)
 	return &Base{
 		Options: o,
 		About:   &inspect.Process{Name: name, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
-		Cluster: cluster.New(cluster.Options{Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration}),
-		Load:    loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)},
+		Cluster: cluster.New(cluster.Options{
+			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration, Affiliator: owners, OwnerGrace: ownerGrace,
+		}),
+		Owners: owners,
+		Load:   loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)},
 	}
 }

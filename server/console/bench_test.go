@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -145,7 +144,7 @@ func (b *bench) newNominator(o *benchOptions, registry *prometheus.Registry) *no
 	writer := nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500))
 	nominator := nomination.New(nomination.Options{
 		Registerer: registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: b.profiles, Client: o.written,
-		Writer: writer, Limits: *o.ahead, Skip: func(*corev1.Pod) bool { return false },
+		Writer: writer, Limits: *o.ahead, Skip: func(*cluster.Pod) bool { return false },
 	})
 	if o.written == nil {
 		return nominator

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/remote"
@@ -60,6 +61,8 @@ func (s *Console) stateOf(pod *cluster.Pod) *remote.Explanation {
 		Pod:        pod.FullName(),
 		Bound:      pod.Spec.NodeName,
 		Nomination: s.planned(pod),
+		Member:     membership.Tell(pod),
+		Ignored:    membership.Ignored(pod.Pod),
 		Gang:       s.membership(pod),
 		Nodes:      []remote.Node{},
 	}

@@ -101,6 +101,7 @@ func TestRefusalsAreGroupedAndTheBestNodesShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	const head = `pod default/p waits for kube-scheduler to try it
+member of no gang: it has no mark of one, such as muster.dev/pod-group, and no owner that makes one
 profile default-scheduler: fits on 1 of 3 nodes
 
 `

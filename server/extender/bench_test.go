@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -115,7 +114,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 		b.nominator = nomination.New(nomination.Options{
 			Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: c,
 			Profiles: b.profiles, Client: o.ahead, Limits: limits,
-			Skip:   func(*corev1.Pod) bool { return false },
+			Skip:   func(*cluster.Pod) bool { return false },
 			Writer: b.writer,
 		})
 		options.Nominations = b.nominator

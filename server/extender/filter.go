@@ -62,7 +62,7 @@ func (e *Extender) filterAlone(c *call) error {
 
 // filterStranger answers which of the nodes a pod would fit that the watch does not show.
 func (e *Extender) filterStranger(c *call) {
-	if e.gangs.includes(c.subject.pod.Pod) {
+	if e.gangs.includes(c.subject.pod) {
 		e.picker.refuse(c, gang.ReasonUnknown)
 		return
 	}

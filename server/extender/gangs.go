@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
@@ -49,8 +48,8 @@ type gangs interface {
 	preempter
 	planner
 	Permits
-	// includes reports whether a pod asks to be of a gang.
-	includes(pod *corev1.Pod) bool
+	// includes reports whether a pod that the watch does not show may be of a gang.
+	includes(pod *cluster.Pod) bool
 	// spare takes out of the answer about a preemption what would harm gangs, and reports whether what is left harms none.
 	spare(victims victims) (harmless bool)
 }
@@ -70,9 +69,9 @@ func newGangs(o *Options, p *picker, reserved *reserved) gangs {
 	return &members{picker: p, manager: o.Gangs, reserved: reserved}
 }
 
-func (m *members) includes(pod *corev1.Pod) bool {
+func (m *members) includes(pod *cluster.Pod) bool {
 	_, member := membership.Of(pod)
-	return member
+	return member || m.picker.cluster.MayBelong(pod.Pod)
 }
 
 func (m *members) claim(c *call) (answered bool, err error) {
@@ -157,7 +156,7 @@ func (m *members) Bound(uid types.UID, err error) { m.manager.Bound(uid, err) }
 // noGangs knows of no gang.
 type noGangs struct{}
 
-func (noGangs) includes(*corev1.Pod) bool { return false }
+func (noGangs) includes(*cluster.Pod) bool { return false }
 
 func (noGangs) claim(*call) (answered bool, err error) { return false, nil }
 

@@ -31,6 +31,10 @@ type Explanation struct {
 	NoProfile string `json:"noProfile,omitempty"`
 	// Gates are its scheduling gates, which make kube-scheduler leave it alone.
 	Gates []string `json:"gates,omitempty"`
+	// Member names its gang, and what makes it a member, or says why it is of none and what it would take.
+	Member string `json:"member"`
+	// Ignored are marks of muster's on it that have no effect, and why.
+	Ignored []string `json:"ignored,omitempty"`
 	// Gang is its gang, if it is a member.
 	Gang *Membership `json:"gang,omitempty"`
 	// Nomination is how far it is placed ahead of calls.
@@ -230,6 +234,12 @@ func (e *Explanation) head(t *inspect.Table) {
 	}
 	if e.Standby != "" {
 		t.Row("this muster does not schedule (" + e.Standby + "): little is known here of gangs and nominations")
+	}
+	if e.Member != "" { // a muster of before says nothing
+		t.Row(e.Member)
+	}
+	for _, mark := range e.Ignored {
+		t.Row(inspect.Doubtful(mark))
 	}
 	if e.NoProfile == "" {
 		class := ""

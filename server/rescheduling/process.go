@@ -5,6 +5,7 @@ package rescheduling
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -50,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 
 // New wires all of it, and opens its ports. Run must follow, as it closes them.
 func New(o Options) (_ *app.Process, err error) {
-	b := app.NewBase(reporter, o.Options)
+	b := app.NewBase(reporter, o.Options, cluster.OwnerGrace)
 	profiles, err := app.NewProfiles(app.ProfileOptions{
 		Registerer: b.Registry, Cluster: b.Cluster, Config: b.Config, Load: b.Load, SchedulerScores: true,
 	})
@@ -82,6 +83,7 @@ func New(o Options) (_ *app.Process, err error) {
 		return nil, err
 	}
 	usage.Handled[reschedulingv1alpha1.ReschedulingPlans()] = plans.Plans().Handler()
+	maps.Copy(usage.Handled, b.Owners.Handled(b.Cluster))
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: api.Core, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.Leader.Dynamic, Metadata: api.Metadata, Handled: usage.Handled,
 	})

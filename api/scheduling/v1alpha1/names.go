@@ -102,6 +102,35 @@ const (
 	AnnotationGroups = "muster.dev/groups"
 )
 
+// AnnotationGangScope, on a Job, a JobSet or another owner of pods, says which of its pods start together, where something
+// else is wanted than what its kind does.
+const AnnotationGangScope = "muster.dev/gang-scope"
+
+// Values of [AnnotationGangScope].
+const (
+	ScopeAll  = "all"  // all of them, also if a Job owns them
+	ScopeJob  = "job"  // the pods of each Job of a JobSet
+	ScopeNone = "none" // none: they start one by one
+)
+
+// AnnotationWoken is written on a pod to have kube-scheduler try it again.
+const AnnotationWoken = "muster.dev/woken"
+
+// MemberAnnotations are muster's annotations of members of a group. Without a group they mean nothing.
+func MemberAnnotations() []string {
+	return []string{AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups}
+}
+
+// PodAnnotations are all annotations of muster's that a pod may have, those included that muster writes.
+func PodAnnotations() []string {
+	return append(MemberAnnotations(), AnnotationGangScope, AnnotationWoken)
+}
+
+// PodLabels are all labels of muster's that a pod may have, those included that muster writes.
+func PodLabels() []string {
+	return append(GroupLabels(), LabelAhead, LabelPlaceholder, LabelManaged, LabelScheduler)
+}
+
 // Koordinator's annotations, which are taken as they are. Where one of muster's own says the same, that one counts.
 const (
 	// AnnotationKoordinatorName, on pods, is the name of their group, which has no object.

@@ -23,6 +23,40 @@
 - apiGroups: [scheduling.x-k8s.io, scheduling.sigs.k8s.io]
   resources: [podgroups]
   verbs: [list, watch]
+{{- include "muster.rules.gangKinds" . }}
+{{- end }}
+
+{{- /* The controllers of others whose pods start together, by config.gangs.kinds. */}}
+{{- define "muster.rules.gangKinds" }}
+{{- $kinds := dig "gangs" "kinds" list .Values.config }}
+{{- if not (hasKey (dig "gangs" dict .Values.config) "kinds") }}
+{{- $kinds = list "Job" "JobSet" "LeaderWorkerSet" "Kubeflow" "MPIJob" "RayCluster" "Volcano" "Grove" }}
+{{- end }}
+{{- $jobs := false }}
+{{- range list "Job" "IndexedJob" "JobSet" "MPIJob" }}{{ if has . $kinds }}{{ $jobs = true }}{{ end }}{{ end }}
+{{- if $jobs }}
+# Jobs that are gangs, or stand between pods and who owns them.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [list, watch]
+{{- end }}
+{{- $read := dict
+  "JobSet" (list "jobset.x-k8s.io" "jobsets")
+  "LeaderWorkerSet" (list "leaderworkerset.x-k8s.io" "leaderworkersets")
+  "Kubeflow" (list "kubeflow.org" "pytorchjobs, tfjobs, xgboostjobs, paddlejobs, jaxjobs")
+  "MPIJob" (list "kubeflow.org" "mpijobs")
+  "RayCluster" (list "ray.io" "rayclusters")
+  "Spark" (list "sparkoperator.k8s.io" "sparkapplications")
+  "Volcano" (list "scheduling.volcano.sh" "podgroups")
+  "Grove" (list "scheduler.grove.io" "podgangs") }}
+{{- range $kind, $rule := $read }}
+{{- if has $kind $kinds }}
+# {{ $kind }}
+- apiGroups: [{{ first $rule }}]
+  resources: [{{ last $rule }}]
+  verbs: [list, watch]
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* What LoadAware goes by. It reads NodeMetrics unless it is told to read something else. */}}

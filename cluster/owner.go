@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Owner is an object that owns pods, or owners of pods, reduced to what tells the gang of its pods. It is
+// immutable.
+type Owner struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta // its identity and its controller, and nothing else
+	// Asks are its wishes for its pods, the zero value where it has nothing to say.
+	Asks Asks
+}
+
+var _ apiObject = (*Owner)(nil)
+
+// NewOwner returns an object as an Owner that asks for something.
+func NewOwner(kind schema.GroupKind, object metav1.Object, asks Asks) *Owner {
+	owner := &Owner{ObjectMeta: metav1.ObjectMeta{
+		Name: object.GetName(), Namespace: object.GetNamespace(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(),
+	}, Asks: asks}
+	owner.SetGroupVersionKind(kind.WithVersion(""))
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		owner.OwnerReferences = []metav1.OwnerReference{*controller}
+	}
+	return owner
+}
+
+// DeepCopyObject implements [runtime.Object].
+func (o *Owner) DeepCopyObject() runtime.Object {
+	next := *o
+	next.OwnerReferences, next.Asks.Roles = slices.Clone(o.OwnerReferences), slices.Clone(o.Asks.Roles)
+	return &next
+}
+
+// Kind returns the kind of the object.
+func (o *Owner) Kind() schema.GroupKind { return o.GroupVersionKind().GroupKind() }
+
+// says reports whether two states of an object say the same of its pods.
+func (o *Owner) says(other *Owner) bool {
+	return o.UID == other.UID && o.Asks.equal(&other.Asks) && slices.EqualFunc(o.OwnerReferences, other.OwnerReferences,
+		func(a, b metav1.OwnerReference) bool { return a.UID == b.UID && a.Name == b.Name })
+}
+
+// Asks are the wishes of an owner for its pods.
+type Asks struct {
+	// Roles are the parts that its pods play. Pods of one that is not listed start one by one.
+	Roles []Role
+	// Instances says that the owner has several sets of pods with these roles, each a gang of its own.
+	Instances bool
+	// Apart says that pods of one role are made after pods of another one have started, so that each is a gang of
+	// its own.
+	Apart bool
+	// Alone says in words why the pods start one by one, "" when they do not.
+	Alone string
+}
+
+func (a *Asks) equal(other *Asks) bool {
+	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && slices.Equal(a.Roles, other.Roles)
+}
+
+// Silent reports whether nothing is asked, in either way.
+func (a *Asks) Silent() bool { return len(a.Roles) == 0 && a.Alone == "" }
+
+// Role is a part that pods of an owner play.
+type Role struct {
+	Name string
+	Min  int32 // that must start together
+	All  int32 // that the owner wants; more than Min if it is elastic
+}
+
+// Affiliation says to what a pod belongs by its owners, or by words of others than muster, whatever marks of muster's
+// it has.
+type Affiliation struct {
+	// Kind names what makes it a member or not, as in "JobSet"; "" when nothing does.
+	Kind string
+	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
+	Gang      string
+	MinMember int32
+	// Together names all gangs that start together, with its own; nil when it starts for itself.
+	Together []string
+	// Why says in words what makes it a member, or why it is none.
+	Why string
+	// Unseen says that its gang is not known yet, as an object that names it is yet to be shown.
+	Unseen bool
+}
+
+func (a *Affiliation) equal(other *Affiliation) bool {
+	return a.Kind == other.Kind && a.Gang == other.Gang && a.MinMember == other.MinMember && a.Why == other.Why &&
+		a.Unseen == other.Unseen && slices.Equal(a.Together, other.Together)
+}
+
+// Chain is the owners of a pod.
+type Chain struct {
+	// Owners are its controller, the controller of that, and so on, as far as their kinds are followed.
+	Owners []*Owner
+	// Lost is the first reference that leads to no object, or not to the one that it names; nil for none.
+	Lost *metav1.OwnerReference
+	// Namesake is another object of the kind and name of Lost, which it does not mean; nil for none.
+	Namesake *Owner
+	// Unseen says that the object of Lost may be shown yet.
+	Unseen bool
+	// Named is the object that the pod names without being owned by it, nil for none. Awaited says that there is none,
+	// and may be.
+	Named   *Owner
+	Awaited bool
+}
+
+// Affiliator says to what pods belong. Its functions are pure.
+type Affiliator interface {
+	// Follows reports whether owners of a kind say anything, or may have owners that do.
+	Follows(kind schema.GroupKind) bool
+	// Owner returns an object of a kind that is followed, in a few fields.
+	Owner(object runtime.Object) *Owner
+	// Names returns the object, in its own namespace, that a pod names as its group; false for none.
+	Names(pod *corev1.Pod) (kind schema.GroupKind, name string, names bool)
+	// Affiliate says to what a pod with these owners belongs.
+	Affiliate(pod *corev1.Pod, chain *Chain) Affiliation
+}
+
+// ownerKey is the name of an owner.
+type ownerKey struct {
+	schema.GroupKind
+	types.NamespacedName
+}
+
+func keyOf(o *Owner) ownerKey { return ownerKey{o.Kind(), key(o)} }

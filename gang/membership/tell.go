@@ -1,0 +1,78 @@
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// Tell says in words what makes a pod a member of its gang, or why it is of none and what it would take.
+func Tell(pod *cluster.Pod) string {
+	key, marked := Marked(pod.Pod)
+	belongs := &pod.Affiliation
+	switch {
+	case pod.Spec.SchedulingGroup != nil:
+		return "member of no gang of muster's: kube-scheduler itself plans its group (spec.schedulingGroup)"
+	case marked:
+		return fmt.Sprintf("member of gang %s by its own mark %s", key, key.Label)
+	case belongs.Gang != "":
+		return fmt.Sprintf("member of gang %s/%s: %s", pod.Namespace, belongs.Gang, belongs.Why)
+	case belongs.Unseen:
+		return "member of a gang that is not known yet: " + belongs.Why
+	case belongs.Why != "":
+		return "member of no gang: " + belongs.Why
+	default:
+		return fmt.Sprintf("member of no gang: it has no mark of one, such as %s, and no owner that makes one", v1alpha1.LabelMuster)
+	}
+}
+
+// prefix begins all marks of muster's.
+const prefix = "muster.dev/"
+
+// Ignored says in words which marks of a pod have no effect on it: misspelled ones, and ones without what they need.
+func Ignored(pod *corev1.Pod) (ignored []string) {
+	_, _, member := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
+	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
+		switch {
+		case !strings.HasPrefix(name, prefix) || slices.Contains(v1alpha1.PodLabels(), name):
+		case slices.Contains(v1alpha1.PodAnnotations(), name):
+			ignored = append(ignored, fmt.Sprintf("label %s is ignored: it is an annotation", name))
+		default:
+			ignored = append(ignored, fmt.Sprintf("label %s is ignored: muster knows no such label%s", name, meant(name)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pod.Annotations)) {
+		switch {
+		case !strings.HasPrefix(name, prefix):
+		case slices.Contains(v1alpha1.PodLabels(), name):
+			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is a label", name))
+		case !slices.Contains(v1alpha1.PodAnnotations(), name):
+			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: muster knows no such annotation%s", name, meant(name)))
+		case name == v1alpha1.AnnotationGangScope:
+			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is for the owner of the pod", name))
+		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name):
+			ignored = append(ignored, fmt.Sprintf(
+				"annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))
+		}
+	}
+	return ignored
+}
+
+// meant says which mark a misspelled one is taken for: the one that has the same letters.
+func meant(name string) string {
+	letters := func(name string) string {
+		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.TrimPrefix(name, prefix)))
+	}
+	for _, known := range slices.Concat(v1alpha1.PodLabels(), v1alpha1.PodAnnotations()) {
+		if of := letters(known); strings.HasPrefix(known, prefix) && (strings.TrimSuffix(of, "s") == strings.TrimSuffix(letters(name), "s")) {
+			return "; " + known + " may be meant"
+		}
+	}
+	return ""
+}

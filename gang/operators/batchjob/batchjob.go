@@ -1,0 +1,61 @@
+// Package batchjob has the pods of a Job start together: where the Job asks for it, as most Jobs are queues of work that
+// run with any number of pods; or, on request, the pods of each Job whose pods have an index and all run at once.
+package batchjob
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+)
+
+func owners() []operators.Resource {
+	return []operators.Resource{{GroupVersionResource: batchv1.SchemeGroupVersion.WithResource("jobs"), Kind: "Job", Core: true}}
+}
+
+// Kind returns Jobs that ask for it.
+func Kind() operators.Kind {
+	return operators.Kind{Name: config.GangKindJob, Owners: owners(), Asks: asked}
+}
+
+// Indexed returns Jobs that ask for it, and those whose pods have an index and all run at once.
+func Indexed() operators.Kind {
+	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Asks: func(job operators.Object) cluster.Asks {
+		parallelism := job.Number(1, "spec", "parallelism")
+		rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
+			job.Number(0, "spec", "completions") == parallelism
+		if rigid && job.Scope() == "" {
+			return operators.Whole(left(job))
+		}
+		return asked(job)
+	}}
+}
+
+func asked(job operators.Object) cluster.Asks {
+	switch job.Scope() {
+	case v1alpha1.ScopeAll, v1alpha1.ScopeJob:
+		return operators.Whole(left(job))
+	default:
+		return operators.Alone(fmt.Sprintf(
+			"does not ask for it; it would with the annotation %s: %s", v1alpha1.AnnotationGangScope, v1alpha1.ScopeAll))
+	}
+}
+
+// left returns how many pods a Job is to run at once now: none takes the place of one that has succeeded.
+func left(job operators.Object) int32 {
+	pods := Pods(job.Object("spec"))
+	if !job.Has("spec", "completions") {
+		return pods
+	}
+	return min(pods, max(job.Number(0, "spec", "completions")-job.Number(0, "status", "succeeded"), 0))
+}
+
+// Pods returns how many pods a Job runs at once, by its spec.
+func Pods(spec operators.Object) int32 {
+	parallelism := spec.Number(1, "parallelism")
+	return min(parallelism, spec.Number(parallelism, "completions"))
+}

@@ -1,0 +1,37 @@
+package kubeflow_test
+
+import (
+	"testing"
+
+	"muster.dev/muster/gang/operators/kubeflow"
+	"muster.dev/muster/gang/operators/operatorstest"
+)
+
+func TestAJobOfTheTrainingOperatorStartsWhole(t *testing.T) {
+	operatorstest.Expect(t, kubeflow.Kind(), "testdata/jobs.yaml", map[string]string{
+		"elastic-master-0": "elastic/master: 1 with elastic/worker",
+		"elastic-worker-0": "elastic/worker: 2 with elastic/master",
+		"fewer-master-0":   "fewer: 3",
+		"fewer-worker-0":   "fewer: 3",
+		"jax-worker-0":     "jax: 2",
+		"paddle-worker-0":  "paddle: 2",
+		"tf-chief-0":       "tf: 7",
+		"tf-ps-0":          "tf: 7",
+		"tf-worker-0":      "tf: 7",
+		"torch-master-0":   "torch: 4",
+		"torch-worker-0":   "torch: 4",
+		"xgb-master-0":     "xgb: 3",
+		"xgb-worker-0":     "xgb: 3",
+	})
+}
+
+func TestNoWorkerWaitsForALauncherThatWaitsForIt(t *testing.T) {
+	operatorstest.Expect(t, kubeflow.MPI(), "testdata/mpijobs.yaml", map[string]string{
+		"few-launcher-abcde":     "few: 3",
+		"few-worker-0":           "few: 3",
+		"mpi-launcher-abcde":     "mpi: 4",
+		"mpi-worker-0":           "mpi: 4",
+		"patient-launcher-abcde": "patient: 3",
+		"patient-worker-0":       "patient: 3",
+	})
+}

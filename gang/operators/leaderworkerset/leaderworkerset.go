@@ -1,0 +1,42 @@
+// Package leaderworkerset has each replica of a LeaderWorkerSet start together: a leader with its workers.
+package leaderworkerset
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+)
+
+const (
+	labelGroup = "leaderworkerset.sigs.k8s.io/group-index"
+	exclusive  = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+)
+
+// Kind returns LeaderWorkerSets.
+func Kind() operators.Kind {
+	return operators.Kind{
+		Name: config.GangKindLeaderWorkerSet,
+		Owners: []operators.Resource{{
+			GroupVersionResource: schema.GroupVersionResource{Group: "leaderworkerset.x-k8s.io", Version: "v1", Resource: "leaderworkersets"},
+			Kind:                 "LeaderWorkerSet",
+		}},
+		Through: []schema.GroupKind{operators.StatefulSet, operators.Pod},
+		Asks:    asks,
+		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelGroup], "" },
+	}
+}
+
+func asks(set operators.Object) cluster.Asks {
+	switch {
+	case set.Text("spec", "startupPolicy") == "LeaderReady":
+		return operators.Alone("makes its workers once their leader is ready (startupPolicy: LeaderReady)")
+	case set.Annotation(exclusive) != "":
+		return operators.Alone("places each replica exclusively (" + exclusive + "): its workers are made once their leader has a node")
+	}
+	asks := operators.Whole(set.Number(1, "spec", "leaderWorkerTemplate", "size"))
+	asks.Instances = true
+	return asks
+}

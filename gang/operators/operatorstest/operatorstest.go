@@ -1,0 +1,76 @@
+// Package operatorstest lets tests ask to what pods belong, in a dump of objects as their controllers make them.
+package operatorstest
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/operators"
+)
+
+// Load returns a cluster with the objects of dumps, in which kinds are switched on: all if none is named.
+func Load(all []operators.Kind, on []config.GangKind, paths ...string) (*cluster.Cluster, error) {
+	if on == nil {
+		on = config.GangKinds()
+	}
+	set := operators.NewSet(all, on)
+	c := cluster.New(cluster.Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour, Affiliator: set,
+	})
+	if _, err := c.Load(paths, nil, set.Dumped(c)...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Expect holds what pods of a dump belong to against what is expected, as [Members] says it, where one kind is known.
+func Expect(t *testing.T, kind operators.Kind, path string, want map[string]string) {
+	t.Helper()
+	c, err := Load([]operators.Kind{kind}, nil, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, Members(c)); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+// Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", or
+// "single: why".
+func Members(c *cluster.Cluster) map[string]string {
+	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
+	told := map[string]string{}
+	for _, pod := range c.Pending() {
+		key, member := membership.Of(pod)
+		if !member {
+			told[pod.Name] = "single: " + pod.Affiliation.Why
+			continue
+		}
+		spec := bounds.Said(slices.Values([]*cluster.Pod{pod}))
+		if not := membership.Unasked(key, spec); not != nil {
+			told[pod.Name] = "waits: " + not.Why
+			continue
+		}
+		told[pod.Name] = fmt.Sprintf("%s: %d", key.Name, spec.MinMember)
+		var with []string
+		for _, name := range spec.Policy.Groups {
+			if name != key.NamespacedName {
+				with = append(with, name.Name)
+			}
+		}
+		if len(with) > 0 {
+			told[pod.Name] += " with " + strings.Join(with, ", ")
+		}
+	}
+	return told
+}

@@ -1,0 +1,356 @@
+package operators
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+// Set is kinds, switched on and off. It is a [cluster.Affiliator].
+type Set struct {
+	on     []*Kind
+	off    []*Kind
+	owners map[schema.GroupKind]*Kind // that are read, by the kind of the owner; nil for one that only leads to others
+	groups map[schema.GroupKind]*Kind // that are read, by the kind of what pods name
+}
+
+var _ cluster.Affiliator = (*Set)(nil)
+
+// NewSet returns some kinds as a Set, in which the named ones are switched on. Steps only say why there is no gang, so
+// nobody has to switch them on.
+func NewSet(all []Kind, on []config.GangKind) *Set {
+	s := &Set{owners: map[schema.GroupKind]*Kind{}, groups: map[schema.GroupKind]*Kind{}}
+	for i := range all {
+		kind := &all[i]
+		if !slices.Contains(on, kind.Name) && len(kind.Steps) == 0 {
+			s.off = append(s.off, kind)
+			continue
+		}
+		s.on = append(s.on, kind)
+		for _, link := range kind.Through {
+			if _, read := s.owners[link]; !read {
+				s.owners[link] = nil
+			}
+		}
+		for _, owner := range kind.Owners {
+			s.owners[owner.GroupKind()] = kind
+		}
+		for _, group := range kind.Groups {
+			s.groups[group.GroupKind()] = kind
+		}
+	}
+	return s
+}
+
+// Handled returns the custom resources to follow, and who takes their objects.
+func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler {
+	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
+	for _, resource := range s.resources() {
+		handler := c.OwnerHandler(resource.GroupKind())
+		handler.Older = resource.Older
+		handled[resource.GroupVersionResource] = handler
+	}
+	return handled
+}
+
+// ReadsJobs reports whether Jobs have to be followed.
+func (s *Set) ReadsJobs() bool { return s.Follows(Job) }
+
+// Labels returns labels that pods of kinds have whose pods may have finished before others start.
+func (s *Set) Labels() (labels []string) {
+	for _, kind := range s.on {
+		if kind.Label != "" && !slices.Contains(labels, kind.Label) {
+			labels = append(labels, kind.Label)
+		}
+	}
+	return labels
+}
+
+// Dumped returns how these resources stand in dumps.
+func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
+	for _, resource := range s.resources() {
+		kinds = append(kinds, cluster.CustomKind{
+			Kind: resource.GroupVersion().WithKind(resource.Kind), Resource: resource.GroupVersionResource,
+			Handler: c.OwnerHandler(resource.GroupKind()),
+		})
+	}
+	return kinds
+}
+
+func (s *Set) resources() (custom []Resource) {
+	for _, kind := range s.on {
+		for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
+			if !resource.Core {
+				custom = append(custom, resource)
+			}
+		}
+	}
+	return custom
+}
+
+// Follows implements [cluster.Affiliator].
+func (s *Set) Follows(kind schema.GroupKind) bool {
+	_, follows := s.owners[kind]
+	return follows
+}
+
+// Owner implements [cluster.Affiliator].
+func (s *Set) Owner(object runtime.Object) *cluster.Owner {
+	kind := kindOf(object)
+	reader := s.owners[kind]
+	if reader == nil {
+		reader = s.groups[kind]
+	}
+	metadata, err := meta.Accessor(object)
+	if err != nil || reader == nil && !s.Follows(kind) {
+		return nil
+	}
+	var asks cluster.Asks
+	if reader != nil && reader.Asks != nil {
+		asks = s.asks(reader, object)
+	}
+	if pod, is := object.(*corev1.Pod); is {
+		asks = s.said(pod)
+	}
+	return cluster.NewOwner(kind, metadata, asks)
+}
+
+// kindOf returns the kind of an object. Objects of the core API do not say it themselves.
+func kindOf(object runtime.Object) schema.GroupKind {
+	switch object.(type) {
+	case *batchv1.Job:
+		return Job
+	case *appsv1.StatefulSet:
+		return StatefulSet
+	case *corev1.Pod:
+		return Pod
+	}
+	return object.GetObjectKind().GroupVersionKind().GroupKind()
+}
+
+func (s *Set) asks(kind *Kind, object runtime.Object) cluster.Asks {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return Alone("it cannot be read: " + err.Error())
+	}
+	o := Object(fields)
+	if o.Scope() == v1alpha1.ScopeNone {
+		return Alone("says " + v1alpha1.AnnotationGangScope + ": " + v1alpha1.ScopeNone)
+	}
+	return kind.Asks(o)
+}
+
+// said returns what a pod that owns others says, which counts for them as well.
+func (s *Set) said(pod *corev1.Pod) cluster.Asks {
+	for _, kind := range s.on {
+		if kind.Says == nil {
+			continue
+		}
+		if said, is := kind.Says(pod, nil); is {
+			return said.Asks
+		}
+	}
+	return cluster.Asks{}
+}
+
+// Names implements [cluster.Affiliator].
+func (s *Set) Names(pod *corev1.Pod) (of schema.GroupKind, name string, names bool) {
+	for _, kind := range s.on {
+		if kind.Names == nil {
+			continue
+		}
+		if name := kind.Names(pod); name != "" {
+			return kind.Groups[0].GroupKind(), name, true
+		}
+	}
+	return schema.GroupKind{}, "", false
+}
+
+// Affiliate implements [cluster.Affiliator]. What a pod names counts before who owns it, as somebody has said it on
+// purpose. The uppermost owner that asks for something counts: a JobSet before its Jobs.
+func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
+	if kind, name, names := s.Names(pod); names {
+		if chain.Named != nil {
+			return s.groups[kind].affiliate(pod, chain.Named)
+		}
+		if chain.Awaited {
+			return cluster.Affiliation{
+				Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
+			}
+		}
+	}
+	var controller *cluster.Owner
+	if len(chain.Owners) > 0 {
+		controller = chain.Owners[0]
+	}
+	for _, kind := range s.on {
+		if kind.Says == nil {
+			continue
+		}
+		if said, is := kind.Says(pod, controller); is {
+			return affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+		}
+	}
+	if chain.Lost != nil {
+		return lost(chain)
+	}
+	for _, owner := range slices.Backward(chain.Owners) {
+		if kind := s.owners[owner.Kind()]; kind != nil && !owner.Asks.Silent() {
+			return kind.affiliate(pod, owner)
+		}
+	}
+	return s.unasked(pod, chain)
+}
+
+// affiliate says to which gang of an owner, or of a group, a pod belongs.
+func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliation {
+	name, role, instance := owner.Name, "", ""
+	if k.Place != nil {
+		instance, role = k.Place(pod)
+	}
+	if owner.Asks.Instances {
+		if instance == "" {
+			return cluster.Affiliation{Kind: string(k.Name), Why: fmt.Sprintf(
+				"its %s %s makes several gangs, and it has no label that says of which it is", owner.Kind().Kind, owner.Name)}
+		}
+		name += "/" + instance
+	}
+	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
+	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
+	return belongs
+}
+
+// affiliation says to which gang a pod belongs that plays a role. Where no role is
+// elastic, all are one gang; else each is one, and they start together.
+func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliation {
+	belongs := cluster.Affiliation{Kind: kind}
+	if asks.Alone != "" {
+		belongs.Why = asks.Alone
+		return belongs
+	}
+	own, listed := roleOf(role, asks)
+	if !listed {
+		belongs.Why = fmt.Sprintf("it plays no part that is waited for (%q)", role)
+		return belongs
+	}
+	together, least, all := sums(name, asks.Roles)
+	switch rigid := least == all && !asks.Apart || len(asks.Roles) == 1; {
+	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
+		belongs.Why = "one pod is all that it has to start with"
+	case rigid:
+		belongs.Gang, belongs.MinMember = name, least
+		belongs.Why = fmt.Sprintf("%d of its %d pods start together", least, all)
+	case own.Min == 0:
+		belongs.Why = fmt.Sprintf("none of role %s has to be there at the start", own.Name)
+	case asks.Apart:
+		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
+	default:
+		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		if len(together) > 1 {
+			belongs.Together = together
+		}
+		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
+	}
+	return belongs
+}
+
+// sums returns the names of the gangs of roles that are waited for, how many pods those are, and how many there are in all.
+func sums(name string, roles []cluster.Role) (together []string, least, all int32) {
+	for _, one := range roles {
+		all, least = Sum(all, one.All), Sum(least, one.Min)
+		if one.Min > 0 {
+			together = append(together, name+"/"+one.Name)
+		}
+	}
+	return together, least, all
+}
+
+// roleOf returns a role by its name. If there is only one without a name, all pods play that.
+func roleOf(name string, asks *cluster.Asks) (cluster.Role, bool) {
+	if len(asks.Roles) == 1 && asks.Roles[0].Name == "" {
+		return asks.Roles[0], true
+	}
+	i := slices.IndexFunc(asks.Roles, func(role cluster.Role) bool { return role.Name == name })
+	if i < 0 {
+		return cluster.Role{}, false
+	}
+	return asks.Roles[i], true
+}
+
+// lost says of a pod that an owner of it is not there.
+func lost(chain *cluster.Chain) cluster.Affiliation {
+	ref := chain.Lost
+	belongs := cluster.Affiliation{Kind: ref.Kind, Unseen: chain.Unseen}
+	switch {
+	case chain.Unseen:
+		belongs.Why = fmt.Sprintf("its %s %s has not been seen yet", ref.Kind, ref.Name)
+	case chain.Namesake != nil:
+		belongs.Why = fmt.Sprintf("its %s %s is not the one in its namespace: that has another UID", ref.Kind, ref.Name)
+	default:
+		belongs.Why = fmt.Sprintf("its %s %s is not in its namespace, or muster may not read it", ref.Kind, ref.Name)
+	}
+	return belongs
+}
+
+// unasked says why a pod belongs to nothing, where its owners say nothing about it.
+func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
+	if kind, name, names := s.Names(pod); names {
+		return cluster.Affiliation{
+			Kind: string(s.groups[kind].Name),
+			Why:  fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+		}
+	}
+	if top := uppermost(pod, chain); top != nil {
+		if belongs := s.unread(top); belongs.Kind != "" {
+			return belongs
+		}
+	}
+	for _, kind := range slices.Concat(s.on, s.off) {
+		if kind.Alone == nil {
+			continue
+		}
+		if why := kind.Alone(pod); why != "" {
+			return cluster.Affiliation{Kind: string(kind.Name), Why: why}
+		}
+	}
+	return cluster.Affiliation{}
+}
+
+// uppermost returns the reference to the uppermost owner of a pod, whether that is read or not; nil when it has none.
+func uppermost(pod *corev1.Pod, chain *cluster.Chain) *metav1.OwnerReference {
+	if last := len(chain.Owners) - 1; last >= 0 {
+		return metav1.GetControllerOfNoCopy(chain.Owners[last])
+	}
+	return metav1.GetControllerOfNoCopy(pod)
+}
+
+// unread says why nothing is read of an owner: its pods are steps, or nobody has switched its kind on.
+func (s *Set) unread(owner *metav1.OwnerReference) cluster.Affiliation {
+	group, _ := schema.ParseGroupVersion(owner.APIVersion)
+	of := group.WithKind(owner.Kind).GroupKind()
+	for _, kind := range s.on {
+		if slices.Contains(kind.Steps, of) {
+			return cluster.Affiliation{Kind: owner.Kind, Why: fmt.Sprintf("its %s %s: %s", owner.Kind, owner.Name, kind.Why)}
+		}
+	}
+	for _, kind := range s.off {
+		if slices.ContainsFunc(kind.Owners, func(resource Resource) bool { return resource.GroupKind() == of }) {
+			return cluster.Affiliation{
+				Kind: string(kind.Name), Why: fmt.Sprintf("its %s %s: %s is not in gangs.kinds", owner.Kind, owner.Name, kind.Name),
+			}
+		}
+	}
+	return cluster.Affiliation{}
+}
