@@ -61,7 +61,7 @@ func TestAGroupOfMoreMembersThanMayBeIsNotValid(t *testing.T) {
 				if pods[0].Annotations != nil {
 					field = "muster.dev/min-member"
 				}
-				want := field + ": 3 is more than a gang may have here, which is 2 (gangs.maxMembers)"
+				want := field + ": 3 is more than a gang may have here, which is 2"
 				if diff := cmp.Diff(want, p.why("g")); diff != "" {
 					t.Errorf("why it waits (-want +got):\n%s", diff)
 				}

@@ -22,23 +22,28 @@ type Limits struct {
 	Retry time.Duration
 }
 
+// Margin is how long after the watch has shown a reservation kube-scheduler may act on what it saw before. That long muster
+// waits, and proves the places once more, before it lifts gates; there is no such delay when no pod that waited when the
+// room was kept still waits. benchmargin measures how often less is too little.
+const Margin = 250 * time.Millisecond
+
 // DefaultLimits returns the limits for a scheduler that waits that long for the answers of a bind call and of a
 // filter call, and for assumptions of a time to live.
 func DefaultLimits(bind, filter, assume time.Duration) Limits {
 	const retry = 25 * time.Millisecond
 	return Limits{
 		Limits: core.Limits{
-			Bounds:     membership.Bounds{Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: 10_000},
+			Bounds:     membership.Bounds{Timeout: time.Minute, MaxTimeout: 10 * time.Minute, MaxMembers: membership.MaxMembers},
 			MaxHolding: 200,
-			MaxGap:     10,
+			MaxGap:     10, // as the PodGroup controllers of the coscheduling plugin
 			Hold:       bind - bind/10,
-			DenyTTL:    3 * time.Second,
+			DenyTTL:    3 * time.Second, // a place that comes up is taken all the same
 			Evict:      time.Second,
-			Preempt:    2 * time.Second,
+			Preempt:    2 * time.Second, // kube-scheduler asks within a cycle or two, or never
 			EvictWhole: true,
 			Rest:       retry,
 			Renew:      assume / 4,
-			Margin:     250 * time.Millisecond,
+			Margin:     Margin,
 			Remind:     time.Minute,
 
 			Few:          600,

@@ -56,7 +56,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		}),
 		victims: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "muster_gang_preemption_victims_total",
-			Help: "Pods that had to go for gangs, with the rest of gangs that were left with too few (gangs.evictWhole).",
+			Help: "Pods that had to go for gangs, with the rest of gangs that were left with too few (gangs.evict: Whole).",
 		}),
 	}
 	m.evictions = prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -44,7 +44,7 @@ func TestATimeThatIsCutIsSaid(t *testing.T) {
 		p.set(members("g", 2, "1")[0])
 		p.after(time.Second)
 		o, _ := p.Observe(named("g"))
-		if want := "scheduleTimeoutSeconds is 3600, and no more than 10m0s count (gangs.maxScheduleTimeout)"; o.Note != want {
+		if want := "scheduleTimeoutSeconds is 3600, and no more than 10m0s count (ten times gangs.scheduleTimeout)"; o.Note != want {
 			t.Errorf("it is said %q", o.Note)
 		}
 		if next := status.Next(o, time.Now()); !strings.HasSuffix(next.Conditions[0].Message, o.Note) {

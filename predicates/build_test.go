@@ -102,7 +102,7 @@ func withEveryPlugin(profile *config.Profile) *config.Profile {
 			profile.Plugins.Filter.Enabled = append(profile.Plugins.Filter.Enabled, config.Plugin{Name: known.Name})
 		}
 		if known.Score == config.OnRequest {
-			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, config.Plugin{Name: known.Name})
+			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, config.WeightedPlugin{Name: known.Name})
 		}
 	}
 	return profile

@@ -40,11 +40,7 @@ func BenchmarkInterPodAffinity(b *testing.B) {
 			}
 		}
 	}
-	only := config.PluginSet{
-		Enabled:  []config.Plugin{{Name: config.InterPodAffinity}},
-		Disabled: []config.Plugin{{Name: config.AllPlugins}},
-	}
-	profile, err := NewProfile(&config.Profile{Plugins: config.Plugins{Filter: only, Score: only}})
+	profile, err := NewProfile(&config.Profile{Plugins: onlyPlugin(config.InterPodAffinity)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -34,12 +34,20 @@ func newAffinityBench(t interface{ Fatal(...any) }) *storeBench {
 	return &storeBench{cluster: c, store: NewVerdictStore(profile, c, 1<<30, metrics, clock.RealClock{}), metrics: metrics}
 }
 
+// onlyPlugin is one plugin that filters and scores, and no other.
+func onlyPlugin(plugin string) config.Plugins {
+	none := []config.Plugin{{Name: config.AllPlugins}}
+	return config.Plugins{
+		Filter: config.PluginSet{Enabled: []config.Plugin{{Name: plugin}}, Disabled: none},
+		Score:  config.ScoreSet{Enabled: []config.WeightedPlugin{{Name: plugin}}, Disabled: none},
+	}
+}
+
 // profileOf is a profile of one plugin.
 func profileOf(plugin string) *config.Profile {
-	only := config.PluginSet{Enabled: []config.Plugin{{Name: plugin}}, Disabled: []config.Plugin{{Name: config.AllPlugins}}}
 	return &config.Profile{
 		SchedulerName: corev1.DefaultSchedulerName, Equivalence: config.EquivalenceTemplate,
-		Plugins: config.Plugins{Filter: only, Score: only},
+		Plugins: onlyPlugin(plugin),
 	}
 }
 

@@ -42,12 +42,8 @@ func spreadCrowd(b *testing.B) *cluster.Cluster {
 
 // spreadStore remembers what PodTopologySpread alone says.
 func spreadStore(b *testing.B, c *cluster.Cluster) *VerdictStore {
-	only := config.PluginSet{
-		Disabled: []config.Plugin{{Name: config.AllPlugins}},
-		Enabled:  []config.Plugin{{Name: config.PodTopologySpread}},
-	}
 	profile, err := NewProfile(
-		&config.Profile{Equivalence: config.EquivalenceTemplate, Plugins: config.Plugins{Filter: only, Score: only}},
+		&config.Profile{Equivalence: config.EquivalenceTemplate, Plugins: onlyPlugin(config.PodTopologySpread)},
 	)
 	if err != nil {
 		b.Fatal(err)

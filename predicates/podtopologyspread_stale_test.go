@@ -46,12 +46,8 @@ func TestARememberedSpreadIsNeverStale(t *testing.T) {
 	}}
 	system := &config.PodTopologySpreadArgs{DefaultingType: config.SystemDefaulting}
 	seeded.Check(t, func(t *rapid.T) {
-		only := config.PluginSet{
-			Disabled: []config.Plugin{{Name: config.AllPlugins}},
-			Enabled:  []config.Plugin{{Name: config.PodTopologySpread}},
-		}
 		cfg := profileWith(config.PodTopologySpread, rapid.SampledFrom([]*config.PodTopologySpreadArgs{list, system}).Draw(t, "defaults"))
-		cfg.Equivalence, cfg.Plugins = config.EquivalenceTemplate, config.Plugins{Filter: only, Score: only}
+		cfg.Equivalence, cfg.Plugins = config.EquivalenceTemplate, onlyPlugin(config.PodTopologySpread)
 		profile, err := NewProfile(cfg)
 		if err != nil {
 			t.Fatal(err)

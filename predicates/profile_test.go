@@ -13,6 +13,9 @@ func TestAProfileThatCannotBeBuiltSaysWhy(t *testing.T) {
 	enabled := func(name string) config.PluginSet {
 		return config.PluginSet{Enabled: []config.Plugin{{Name: name}}}
 	}
+	scoring := func(name string) config.ScoreSet {
+		return config.ScoreSet{Enabled: []config.WeightedPlugin{{Name: name}}}
+	}
 	noNumber := required(label("level", corev1.NodeSelectorOpGt, "high"))
 	for _, test := range []struct {
 		name    string
@@ -20,13 +23,13 @@ func TestAProfileThatCannotBeBuiltSaysWhy(t *testing.T) {
 		want    string
 	}{
 		{"a filter that is not known", &config.Profile{Plugins: config.Plugins{Filter: enabled("Nope")}}, `plugin "Nope" is not known`},
-		{"a score that is not known", &config.Profile{Plugins: config.Plugins{Score: enabled("Nope")}}, `plugin "Nope" is not known`},
+		{"a score that is not known", &config.Profile{Plugins: config.Plugins{Score: scoring("Nope")}}, `plugin "Nope" is not known`},
 		{
 			"a filter that only scores", &config.Profile{Plugins: config.Plugins{Filter: enabled(config.NodeResourcesBalancedAllocation)}},
 			`plugin "NodeResourcesBalancedAllocation" does not filter`,
 		},
 		{
-			"a score that only filters", &config.Profile{Plugins: config.Plugins{Score: enabled(config.NodeName)}},
+			"a score that only filters", &config.Profile{Plugins: config.Plugins{Score: scoring(config.NodeName)}},
 			`plugin "NodeName" does not score`,
 		},
 		{
@@ -92,10 +95,10 @@ func TestTheFirstVerdictAgainstANodeCounts(t *testing.T) {
 
 func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 	// weigh turns on the scores of resources alone. A weight of 0 stands for the default.
-	weigh := func(fit, balanced int32) config.PluginSet {
-		set := config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}
+	weigh := func(fit, balanced int32) config.ScoreSet {
+		set := config.ScoreSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}
 		for name, weight := range map[string]int32{config.NodeResourcesFit: fit, config.NodeResourcesBalancedAllocation: balanced} {
-			plugin := config.Plugin{Name: name}
+			plugin := config.WeightedPlugin{Name: name}
 			if weight > 0 {
 				plugin.Weight = &weight
 			}
@@ -108,7 +111,7 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 	tilting := scene{node: node(offering("cpu", "10", "memory", "10Gi")), pod: pod(asking("cpu", "6"))}
 	for _, test := range []struct {
 		name   string
-		scores config.PluginSet
+		scores config.ScoreSet
 		scene  scene
 		want   int64
 	}{
@@ -117,7 +120,7 @@ func TestATotalIsTheWeightedSumOfTheScores(t *testing.T) {
 		// Balanced rates all nodes alike; LeastAllocated: (99+98)/2 = 98 of 200.
 		{name: "a score that rates all alike adds nothing", scores: weigh(0, 0), scene: scene{node: tilting.node}, want: 98},
 		{
-			name: "no scores total 0", scores: config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}},
+			name: "no scores total 0", scores: config.ScoreSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}},
 			scene: tilting, want: 0,
 		},
 	} {

@@ -32,7 +32,7 @@ func newVolumeBench(t interface{ Fatal(...any) }, plugins ...string) *storeBench
 	}
 	profile, err := NewProfile(&config.Profile{
 		SchedulerName: corev1.DefaultSchedulerName, Equivalence: config.EquivalenceTemplate,
-		Plugins: config.Plugins{Filter: filter, Score: config.PluginSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}},
+		Plugins: config.Plugins{Filter: filter, Score: config.ScoreSet{Disabled: []config.Plugin{{Name: config.AllPlugins}}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -40,11 +40,11 @@ type ahead struct {
 
 func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
 	if !a.live() {
-		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
+		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 		return &ahead{gangs: newGangs(b, a, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
-	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.Nomination.QPS))
+	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
 	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Complete)
 	requeuer := requeue.New(requeue.Options{
@@ -112,16 +112,15 @@ func newGangs(
 ) *gang.Manager {
 	gangs := &b.Config.Gangs
 	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
-	limits.Timeout, limits.MaxTimeout = gangs.ScheduleTimeout.Duration, gangs.MaxScheduleTimeout.Duration
-	limits.MaxMembers, limits.MaxHolding = int(gangs.MaxMembers), int(gangs.MaxHoldingPerNamespace)
-	limits.MaxGap = int(gangs.MaxGapPercent)
+	limits.Bounds, limits.MaxHolding = membership.BoundsOf(gangs), int(gangs.MaxHoldingPerNamespace)
 	limits.WaitWhenShort = gangs.WhenShort != config.WhenShortFinish
 	if gangs.WhenShort == config.WhenShortBreak {
-		limits.BreakAfter = gangs.BreakAfter.Duration
+		limits.BreakAfter = gangs.BreakAfter()
 	}
-	limits.Margin = b.Config.Ahead.Margin.Duration
-	limits.DenyTTL = gangs.DeniedTTL.Duration
-	limits.Preempt, limits.EvictWhole = gangs.PreemptAfter.Duration, gangs.EvictWhole
+	limits.EvictWhole = gangs.Evict != config.EvictMembers
+	if gangs.Evict == config.EvictNever {
+		limits.Preempt = 0
+	}
 	options := gang.Options{
 		Logger:     b.Logger,
 		Registerer: b.Registry,
@@ -146,8 +145,8 @@ func newGangs(
 
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.
 func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
-	if lease := b.Config.Ahead.SchedulerLease; lease != "" && b.Config.PlacesGated() {
-		schedulerlease.Follow(ctx, a.Core, lease, changed)
+	if b.Config.PlacesGated() {
+		schedulerlease.Follow(ctx, a.Core, b.Config.LeaderElection.Scheduler(), changed)
 	}
 }
 
@@ -164,7 +163,7 @@ func newNominator(
 	client *nomination.RESTClient, writer *nomination.Writer, before func(priority int32),
 ) *nomination.Nominator {
 	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
-	limits.MinSaving, limits.MaxAhead = b.Config.Nomination.MinSaving.Duration, int(b.Config.Nomination.MaxAhead)
+	limits.MinSaving = b.Config.Nomination.MinSaving.Duration
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
 		Skip:         isMember,

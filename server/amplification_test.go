@@ -45,7 +45,7 @@ func newHostileBench(t testing.TB) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bodies := body.NewReaders(registry, body.Limits{Body: 64 << 20, InFlight: config.Serving.MaxInFlightBytes, Timeout: time.Minute})
+	bodies := body.NewReaders(registry, body.DefaultLimits(time.Minute))
 	verbs := extender.New(extender.Options{
 		Logger: log, Registerer: registry, Cluster: b.Cluster, Profiles: profiles.InForce(), BindTime: time.Minute, Bodies: bodies,
 		Ready: func() error { return nil },

@@ -70,11 +70,11 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 	})
 	t.Run("not at all", func(t *testing.T) {
 		p := newProcess(t, func(cfg *config.Configuration) {
-			cfg.Debug.Enabled, cfg.Serving.HealthListen = false, "127.0.0.1:0"
+			cfg.Debug.Listen, cfg.Serving.HealthListen = "", "127.0.0.1:0"
 		})
 		p.runToLead()
 		check(t, p.at(fieldVerbs), http.StatusOK, "", verbs...)
-		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; debug.enabled is false", append(looks, "/metrics")...)
+		check(t, p.at(fieldVerbs), http.StatusNotFound, "is not served; debug.listen is empty", append(looks, "/metrics")...)
 		check(t, p.at(fieldHealth), http.StatusOK, "", health...)
 		check(t, p.at(fieldHealth), http.StatusNotFound, "is not served; this is serving.healthListen", looks...)
 		if got := p.DebugAddr(); got != nil {
@@ -82,7 +82,7 @@ func TestWhatThereIsToLookAtIsServedElsewhereThanTheVerbsOrNotAtAll(t *testing.T
 		}
 	})
 	t.Run("at an address that is taken", func(t *testing.T) {
-		p := newProcess(t, func(cfg *config.Configuration) { cfg.Debug.Enabled = false })
+		p := newProcess(t, func(cfg *config.Configuration) { cfg.Debug.Listen = "" })
 		p.runToLead()
 		cfg := config.Default()
 		free, err := net.Listen("tcp", "127.0.0.1:0")

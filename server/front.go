@@ -34,7 +34,7 @@ type front struct {
 
 func newFront(b *base, p *parts) (*front, error) {
 	f := &front{
-		log: b.Logger, patience: b.Config.Timeouts.Shutdown.Duration, asks: b.Config.Serving.TLS.AsksClients(), traces: p.traces,
+		log: b.Logger, patience: b.Config.Timeouts.Shutdown(), asks: b.Config.Serving.TLS.AsksClients(), traces: p.traces,
 	}
 	f.readiness = app.NewReadiness(app.ReadinessOptions{Synced: p.ahead.synced, Certified: p.https.ready, Election: p.api.Election})
 	bodies := newBodies(b.Registry, b.Config)
@@ -97,7 +97,7 @@ func consoleOptions(
 ) console.Options {
 	o := console.Options{
 		Process: b.About, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Usage: p.usage.Feed, Configuration: reloader, Readiness: readiness,
-		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies, Profiling: b.Config.Serving.Profiling,
+		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies,
 		Gangs: p.ahead.gangs,
 	}
 	if p.api.live() {

@@ -25,7 +25,6 @@ func review(t *testing.T, path string, gates config.Gates, body string) *httptes
 	files.write(newAuthority(t).issue("muster"))
 	// It neither is ready nor leads.
 	p := newProcess(t, func(cfg *config.Configuration) {
-		cfg.Serving.MaxBodyBytes = 1 << 12
 		cfg.Profiles[0].NodeSelection, cfg.Profiles[0].Gates = config.NodeSelectionMuster, gates
 		cfg.Serving.TLS, cfg.Serving.WebhookListen = files.TLS, "127.0.0.1:0"
 	})
@@ -216,7 +215,7 @@ func TestWhatIsNoReviewOfAPodIsABadRequest(t *testing.T) {
 			"not an AdmissionReview: objects and lists are nested more than 100 levels deep",
 		},
 		"too much": {
-			strings.Repeat(" ", 1<<12+1), http.StatusRequestEntityTooLarge, "the body is larger than 4096 bytes (serving.maxBodyBytes)",
+			strings.Repeat(" ", 64<<20+1), http.StatusRequestEntityTooLarge, "the body is larger than 67108864 bytes (which is enough for any call)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func newReplica(t *testing.T, leases, client kubernetes.Interface) *replica {
 	t.Helper()
 	way := &wayToLease{
 		LeaseInterface: leases.CoordinationV1().Leases("kube-system"),
-		patience:       config.Default().LeaderElection.RenewDeadline.Duration / 3,
+		patience:       config.Default().LeaderElection.RenewDeadline() / 3,
 	}
 	p, web := newOnPipes(t, surroundings{leases: way, binds: client}, func(cfg *config.Configuration) {
 		cfg.LeaderElection.LeaderElect = true
@@ -129,7 +129,7 @@ func TestOneOfTwoReplicasIsReadyUntilItStops(t *testing.T) {
 			t.Errorf("the lease is held by %q", got)
 		}
 		// A released lease is taken at the next attempt; nobody waits until it runs out.
-		retry := second.config.LeaderElection.RetryPeriod.Duration
+		retry := second.config.LeaderElection.RetryPeriod()
 		<-time.After(2*retry + retry/2)
 		second.wantReadyz("alone", http.StatusOK, "ok")
 		before, now := first.Server.process.Election.Term(), second.Server.process.Election.Term()

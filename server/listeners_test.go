@@ -300,13 +300,14 @@ func TestWithTheCertificateThatMusterMakesKubeSchedulerIsLetInAndNobodyElse(t *t
 		client := fake.NewClientset(&corev1.Secret{ObjectMeta: meta("muster-tls")}, &corev1.Secret{ObjectMeta: meta("scheduler-tls")})
 		settings := config.TLS{
 			AllowedClientNames: []string{config.KubeScheduler},
-			SelfManaged:        config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ClientSecretName: "scheduler-tls"},
+			SelfManaged:        config.SelfManaged{SecretName: "muster-tls", ClientSecretName: "scheduler-tls"},
 		}
 		keeper := certs.New(certs.Options{
 			Logger:     slog.New(slog.DiscardHandler),
 			Clock:      clocktesting.NewFakeClock(time.Now()),
 			Client:     client,
 			Config:     settings.SelfManaged,
+			Namespace:  "kube-system",
 			ClientName: config.KubeScheduler,
 		})
 		c, err := newCertificates(slog.New(slog.DiscardHandler), settings, keeper)

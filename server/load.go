@@ -26,7 +26,7 @@ func newUsage(b *base, a *api) (*app.Usage, []app.Component, error) {
 		return nil, nil, err
 	}
 	b.Logger.Info("usage of nodes",
-		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.NodeMetrics.Report)
+		"source", cfg.Source, "managesNodeMetrics", cfg.NodeMetrics.Manage, "reportsToNodeMetrics", cfg.Reports())
 	return usage, keepers, nil
 }
 
@@ -35,25 +35,22 @@ func keepNodeMetrics(
 	b *base, a *api, store *nodemetric.Store, recorder events.EventRecorder,
 ) (keepers []app.Component, followers []source.Follower) {
 	cfg := b.Config.Load.NodeMetrics
-	if !cfg.Manage && !cfg.Report {
+	if !cfg.Manage {
 		return nil, nil
 	}
 	metrics := nodemetric.NewMetrics(b.Registry)
-	if cfg.Manage {
-		controller := nodemetric.NewController(nodemetric.ControllerOptions{
-			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.Cluster, Store: store,
-			Core: a.Leader.Core, Dynamic: a.Leader.Dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
-		})
-		keepers = append(keepers, app.Part("NodeMetrics", app.Leading, controller.Run))
+	controller := nodemetric.NewController(nodemetric.ControllerOptions{
+		Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Cluster: b.Cluster, Store: store,
+		Core: a.Leader.Core, Dynamic: a.Leader.Dynamic, Events: recorder, Namespace: cfg.ConfigNamespace,
+	})
+	keepers = append(keepers, app.Part("NodeMetrics", app.Leading, controller.Run))
+	if !b.Config.Load.Reports() {
+		return keepers, nil
 	}
-	if cfg.Report {
-		reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{
-			Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: a.Leader.Dynamic,
-		})
-		keepers = append(keepers, app.Part("reports to NodeMetrics", app.Leading, reporter.Run))
-		followers = append(followers, reporter)
-	}
-	return keepers, followers
+	reporter := nodemetric.NewReporter(nodemetric.ReporterOptions{
+		Logger: b.Logger, Clock: clock.RealClock{}, Metrics: metrics, Store: store, Dynamic: a.Leader.Dynamic,
+	})
+	return append(keepers, app.Part("reports to NodeMetrics", app.Leading, reporter.Run)), []source.Follower{reporter}
 }
 
 // newProfiles puts the profiles of the configuration in force.

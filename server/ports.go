@@ -50,20 +50,21 @@ func (s *served) webhook() []inspect.Endpoint {
 
 // debug answers people.
 func (s *served) debug() []inspect.Endpoint {
-	return slices.Concat(s.pages.Endpoints(), s.health.Endpoints(), s.health.About())
+	return slices.Concat(s.pages.Endpoints(), profiling(), s.health.Endpoints(), s.health.About())
 }
+
+// maxConnections is how many connections may be open to the verbs at a time. Without TLS each bind that is held has one of
+// its own, and the largest gang has 10,000 members.
+const maxConnections = 10_000
 
 // open opens the ports that the configuration asks for, that of the verbs first. After an error none is open.
 func open(b *base, h *https, s *served) ([]*app.Port, error) {
-	serving, debug := &b.Config.Serving, app.Address{Field: fieldDebug, Connections: access.Connections}
-	if b.Config.Debug.Enabled {
-		debug.Address = b.Config.Debug.Listen
-	}
+	serving := &b.Config.Serving
 	listeners, err := app.Open(b.around.listen,
-		app.Address{Field: fieldVerbs, Address: serving.Listen, Connections: int(serving.MaxConnections)},
+		app.Address{Field: fieldVerbs, Address: serving.Listen, Connections: maxConnections},
 		app.Address{Field: fieldHealth, Address: serving.HealthListen, Connections: access.Connections},
 		app.Address{Field: fieldWebhook, Address: serving.WebhookListen, Connections: access.Connections},
-		debug,
+		app.Address{Field: fieldDebug, Address: b.Config.Debug.Listen, Connections: access.Connections},
 	)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func open(b *base, h *https, s *served) ([]*app.Port, error) {
 func verbsPort(b *base, h *https, s *served, listeners map[string]net.Listener) *app.Port {
 	settings := &b.Config.Serving
 	p := &app.Port{
-		Field: fieldVerbs, Listener: listeners[fieldVerbs], Endpoints: s.work(), Elsewhere: "debug.enabled is false", TLS: h.forScheduler(),
+		Field: fieldVerbs, Listener: listeners[fieldVerbs], Endpoints: s.work(), Elsewhere: "debug.listen is empty", TLS: h.forScheduler(),
 		Guard: access.Guard{
 			Pages: access.NoPages, ContentTypes: []string{"application/json"},
 			ClientNames: settings.TLS.AllowedClientNames, NamesField: "serving.tls.allowedClientNames",

@@ -80,25 +80,19 @@ func TestVersionTellsWithWhatItWasBuilt(t *testing.T) {
 	}
 }
 
-func TestProfilesAreServedOnlyWhenAskedFor(t *testing.T) {
-	pages := []string{"/debug/pprof/", "/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=1", "/debug/pprof/symbol"}
-	for name, test := range map[string]struct {
-		profiling bool
-		want      int
-	}{
-		"without serving.profiling": {false, http.StatusNotFound},
-		"with serving.profiling":    {true, http.StatusOK},
+func TestProfilesAreForCallersOnThisHostAlone(t *testing.T) {
+	p, _ := newOnPipes(t, surroundings{})
+	for from, want := range map[string]int{
+		"127.0.0.1:40000": http.StatusOK, "[::1]:40000": http.StatusOK, "192.0.2.1:40000": http.StatusForbidden, "": http.StatusForbidden,
 	} {
-		t.Run(name, func(t *testing.T) {
-			p, _ := newOnPipes(t, surroundings{}, func(cfg *config.Configuration) { cfg.Serving.Profiling = test.profiling })
-			for _, page := range pages {
-				if got := p.get(page); got.Code != test.want {
-					t.Errorf("%s answered %d, want %d", page, got.Code, test.want)
-				}
+		for _, page := range []string{
+			"/debug/pprof/", "/debug/pprof/heap?debug=1", "/debug/pprof/goroutine?debug=1", "/debug/pprof/symbol",
+		} {
+			request := httptest.NewRequest(http.MethodGet, page, http.NoBody)
+			request.RemoteAddr = from
+			if got := p.asks(fieldDebug, request); got.Code != want {
+				t.Errorf("%s answered %d to %q, want %d", page, got.Code, from, want)
 			}
-			if listed := strings.Contains(p.get("/debug/").Body.String(), "/debug/pprof/"); listed != test.profiling {
-				t.Errorf("on the index page: %t, want %t", listed, test.profiling)
-			}
-		})
+		}
 	}
 }

@@ -145,7 +145,7 @@ func build(o Options, around surroundings) (*Server, error) {
 			keepers, []app.Component{usage.Component(view.wait)}, ahead.components,
 		),
 		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
-		Patience: o.Config.Timeouts.Shutdown.Duration,
+		Patience: o.Config.Timeouts.Shutdown(),
 		Wait:     ahead.wait,
 		Election: api.Election,
 		CatchUp:  view.catchUp,

@@ -364,8 +364,8 @@ func TestCallsThatOutlastTheShutdownTimeoutAreCutOff(t *testing.T) {
 		if err := <-p.ended; err != nil {
 			t.Errorf("Run returned %v, want nil", err)
 		}
-		if took := time.Since(began); took != p.config.Timeouts.Shutdown.Duration {
-			t.Errorf("stopping took %s, want timeouts.shutdown (%s)", took, p.config.Timeouts.Shutdown.Duration)
+		if took := time.Since(began); took != p.config.Timeouts.Shutdown() {
+			t.Errorf("stopping took %s, want timeouts.bind (%s)", took, p.config.Timeouts.Shutdown())
 		}
 		if got := <-answer; got.err == nil {
 			t.Errorf("the call was answered with %+v, want a closed connection", got)

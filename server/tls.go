@@ -63,7 +63,13 @@ func newHTTPS(b *base, a *api) (*https, error) {
 		if !a.live() {
 			return nil, errors.New("serving.tls.selfManaged: there is no API server to keep a certificate at")
 		}
-		o := certs.Options{Logger: b.Logger, Clock: clock.RealClock{}, Client: a.Core, Config: settings.SelfManaged}
+		o := certs.Options{
+			Logger: b.Logger, Clock: clock.RealClock{}, Client: a.Core, Config: settings.SelfManaged,
+			Namespace: b.Config.LeaderElection.ResourceNamespace, Webhook: b.Config.Serving.WebhookListen != "",
+		}
+		if b.Config.Serving.Called() {
+			o.Service = b.Config.LeaderElection.ResourceName
+		}
 		if len(settings.AllowedClientNames) > 0 {
 			o.ClientName = settings.AllowedClientNames[0]
 		}

@@ -243,11 +243,12 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 		clients := newAuthority(t)
 		settings := config.TLS{
 			ClientCAFile: filepath.Join(t.TempDir(), "client-ca.crt"),
-			SelfManaged:  config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"},
+			SelfManaged:  config.SelfManaged{SecretName: "muster-tls"},
 		}
 		newIdentity(t).file(settings.ClientCAFile, clients.pem)
 		keeper := certs.New(certs.Options{
 			Logger: slog.New(slog.DiscardHandler), Clock: clocktesting.NewFakeClock(time.Now()), Client: client, Config: settings.SelfManaged,
+			Namespace: "kube-system", Service: "muster",
 		})
 		c, err := newCertificates(slog.New(slog.DiscardHandler), settings, keeper)
 		if err != nil {
@@ -293,7 +294,7 @@ func TestACertificateOfMustersOwnIsServedOnceItIsThere(t *testing.T) {
 func TestACertificateOfMustersOwnNeedsAnAPIServer(t *testing.T) {
 	cfg := config.Default()
 	cfg.Serving.Listen, cfg.Debug.Listen = "127.0.0.1:0", "127.0.0.1:0"
-	cfg.Serving.TLS.SelfManaged = config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
+	cfg.Serving.TLS.SelfManaged = config.SelfManaged{SecretName: "muster-tls"}
 	_, err := New(quiet(cfg))
 	if err == nil || !strings.HasPrefix(err.Error(), "serving.tls.selfManaged: ") {
 		t.Errorf("error %v, want one about serving.tls.selfManaged", err)

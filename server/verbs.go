@@ -72,7 +72,5 @@ var errNoGates = errors.New("needs a server, which lifts gates")
 
 // newBodies reads the bodies of requests within the bounds of a configuration.
 func newBodies(r prometheus.Registerer, cfg *config.Configuration) *body.Readers {
-	return body.NewReaders(r, body.Limits{
-		Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: cfg.Timeouts.Filter.Duration,
-	})
+	return body.NewReaders(r, body.DefaultLimits(cfg.Timeouts.Filter.Duration))
 }

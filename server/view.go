@@ -11,6 +11,7 @@ import (
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/placeholder"
@@ -62,7 +63,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	v.reservations = keeper
 	v.placeholders = placeholder.New(placeholder.Options{
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper,
-		Client: placeholder.NewClient(a.quick.Core), Pods: shown, Namespace: namespace, Margin: b.Config.Ahead.Margin.Duration,
+		Client: placeholder.NewClient(a.quick.Core), Pods: shown, Namespace: namespace, Margin: gang.Margin,
 	})
 	v.components = append(v.components,
 		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {

@@ -76,14 +76,14 @@ func (o oldNames) today(name string) []string {
 	return []string{name}
 }
 
-// replaceIn returns the plugins by today's names. Among plugins that stand for the same one, the
+// replaceIn returns plugins by today's names. Among plugins that stand for the same one, the
 // first counts.
-func (o oldNames) replaceIn(plugins []Plugin) []Plugin {
-	var renamed []Plugin
+func replaceIn[P named](o oldNames, plugins []P, rename func(P, string) P) []P {
+	var renamed []P
 	for _, plugin := range plugins {
-		for _, name := range o.today(plugin.Name) {
+		for _, name := range o.today(plugin.name()) {
 			if indexOf(renamed, name) < 0 {
-				renamed = append(renamed, Plugin{Name: name, Weight: plugin.Weight})
+				renamed = append(renamed, rename(plugin, name))
 			}
 		}
 	}
@@ -108,9 +108,15 @@ func (c *Configuration) replaceOldNames() {
 // renamed returns the plugins by today's names.
 func (p Plugins) renamed() Plugins {
 	filter, score := oldPredicates(), oldPriorities()
+	name := func(_ Plugin, name string) Plugin { return Plugin{Name: name} }
 	return Plugins{
-		Filter: PluginSet{Enabled: filter.replaceIn(p.Filter.Enabled), Disabled: filter.replaceIn(p.Filter.Disabled)},
-		Score:  PluginSet{Enabled: score.replaceIn(p.Score.Enabled), Disabled: score.replaceIn(p.Score.Disabled)},
+		Filter: PluginSet{Enabled: replaceIn(filter, p.Filter.Enabled, name), Disabled: replaceIn(filter, p.Filter.Disabled, name)},
+		Score: ScoreSet{
+			Enabled: replaceIn(score, p.Score.Enabled, func(plugin WeightedPlugin, name string) WeightedPlugin {
+				return WeightedPlugin{Name: name, Weight: plugin.Weight}
+			}),
+			Disabled: replaceIn(score, p.Score.Disabled, name),
+		},
 	}
 }
 

@@ -22,51 +22,30 @@ func Default() *Configuration {
 func Base() *Configuration {
 	return &Configuration{
 		ClientConnection: ClientConnection{
-			QPS:   500,
-			Burst: 1000,
+			QPS: 500,
 		},
 		Serving: Serving{
-			Listen:         "127.0.0.1:8888",
-			MaxConnections: 10_000,
-			MaxBodyBytes:   64 << 20,
+			Listen: "127.0.0.1:8888",
 		},
-		Debug: Debug{Enabled: true, Listen: "127.0.0.1:8887"},
+		Debug: Debug{Listen: "127.0.0.1:8887"},
 		LeaderElection: LeaderElection{
 			LeaseDuration:     metav1.Duration{Duration: 15 * time.Second},
-			RenewDeadline:     metav1.Duration{Duration: 10 * time.Second},
-			RetryPeriod:       metav1.Duration{Duration: 2 * time.Second},
 			ResourceName:      "muster",
 			ResourceNamespace: metav1.NamespaceSystem,
 		},
 		Timeouts: Timeouts{
-			Filter:   metav1.Duration{Duration: 5 * time.Second},
-			Bind:     metav1.Duration{Duration: 30 * time.Second},
-			Assume:   metav1.Duration{Duration: 30 * time.Second},
-			Shutdown: metav1.Duration{Duration: 30 * time.Second},
-		},
-		VerdictStore: VerdictStore{
-			MaxBytes: 256 << 20,
+			Filter: metav1.Duration{Duration: 5 * time.Second},
+			Bind:   metav1.Duration{Duration: 30 * time.Second},
+			Assume: metav1.Duration{Duration: 30 * time.Second},
 		},
 		Nomination: Nomination{
 			MinSaving: metav1.Duration{Duration: 4 * time.Millisecond},
-			MaxAhead:  2000,
-			QPS:       500,
-		},
-		Ahead: Ahead{
-			Margin:         metav1.Duration{Duration: 250 * time.Millisecond},
-			SchedulerLease: metav1.NamespaceSystem + "/kube-scheduler",
 		},
 		Gangs: Gangs{
 			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},
-			MaxScheduleTimeout:     metav1.Duration{Duration: 10 * time.Minute},
-			MaxMembers:             10_000,
 			MaxHoldingPerNamespace: 200,
-			MaxGapPercent:          10,
-			DeniedTTL:              metav1.Duration{Duration: 3 * time.Second},
-			PreemptAfter:           metav1.Duration{Duration: 2 * time.Second},
-			EvictWhole:             true,
+			Evict:                  EvictWhole,
 			WhenShort:              WhenShortFinish,
-			BreakAfter:             metav1.Duration{Duration: 5 * time.Minute},
 			Kinds:                  defaultGangKinds(),
 		},
 		Load:        baseLoad(),
@@ -89,9 +68,6 @@ func (c *Configuration) setDefaults() {
 		c.Profiles[i].setDefaults()
 	}
 	c.Load.setDefaults(c.Profiles, c.Rescheduler.Relieve.Enabled || c.Rescheduler.Balance.Enabled)
-	if c.Serving.MaxInFlightBytes == 0 {
-		c.Serving.MaxInFlightBytes = max(256<<20, 2*c.Serving.MaxBodyBytes)
-	}
 }
 
 // setDefaults says who may call, if anybody is asked.

@@ -8,9 +8,11 @@ func TestAProfileWithAPluginOfItsOwnDoesNotLeaveTheNodeToTheScheduler(t *testing
 		change func(*Profile)
 		want   bool
 	}{
-		"as it is":             {func(*Profile) {}, true},
-		"a score less":         {func(p *Profile) { p.Plugins.Score.Disabled = []Plugin{{Name: "ImageLocality"}} }, false},
-		"a weight":             {func(p *Profile) { p.Plugins.Score.Enabled = []Plugin{{Name: "ImageLocality", Weight: new(int32(7))}} }, false},
+		"as it is":     {func(*Profile) {}, true},
+		"a score less": {func(p *Profile) { p.Plugins.Score.Disabled = []Plugin{{Name: "ImageLocality"}} }, false},
+		"a weight": {func(p *Profile) {
+			p.Plugins.Score.Enabled = []WeightedPlugin{{Name: "ImageLocality", Weight: new(int32(7))}}
+		}, false},
 		"LoadAware":            {func(p *Profile) { p.Plugins.Filter.Enabled = []Plugin{{Name: "LoadAware"}} }, false},
 		"arguments":            {func(p *Profile) { p.PluginConfig = packing() }, false},
 		"the same arguments":   {func(p *Profile) { p.PluginConfig = cfg.Profiles[0].PluginConfig }, true},

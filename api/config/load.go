@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,12 +11,14 @@ import (
 // NodeLoad is where the figures come from that LoadAware goes by: what nodes and their pods
 // use.
 type NodeLoad struct {
-	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Defaults
-	// to NodeMetric when a profile runs LoadAware, or the rescheduler relieves or
-	// balances nodes, else to None.
+	// Source is the one source that is used: None, NodeMetric, Metrics or Prometheus. Change it when the cluster has
+	// no Koordinator. Defaults to NodeMetric when a profile runs LoadAware, or the rescheduler relieves or balances
+	// nodes, else to None.
 	Source LoadSource `json:"source"`
-	// Metrics says how metrics.k8s.io is read, for source Metrics.
-	Metrics LoadMetrics `json:"metrics"`
+	// Interval is the time between two looks at Metrics or Prometheus, from 1s on. Statistics are over what was seen
+	// then. Lower it when the source measures more often. Defaults to 15s with source Metrics, as metrics-server measures
+	// that often, and else to 30s.
+	Interval metav1.Duration `json:"interval"`
 	// Prometheus says what is asked of a Prometheus, for source Prometheus.
 	Prometheus LoadPrometheus `json:"prometheus"`
 	// NodeMetrics says what muster does for NodeMetric objects beside reading them.
@@ -41,13 +44,6 @@ const (
 // asked for them.
 const LongestStatistic = 2 * time.Hour
 
-// LoadMetrics says how metrics.k8s.io is read.
-type LoadMetrics struct {
-	// Interval is the time between two looks, from 1s on. Statistics are over what was seen
-	// then. Defaults to 15s.
-	Interval metav1.Duration `json:"interval"`
-}
-
 // LoadPrometheus says what is asked of a Prometheus.
 type LoadPrometheus struct {
 	// URL is the address of the server, with the path that its API is under, if any. Required
@@ -59,18 +55,16 @@ type LoadPrometheus struct {
 	// BearerTokenFile is the path of the token that is sent. It is read again when it changes.
 	// Empty means none.
 	BearerTokenFile string `json:"bearerTokenFile,omitempty"`
-	// Interval is the time between two looks, from 1s on. Defaults to 30s.
-	Interval metav1.Duration `json:"interval"`
-	// Timeout is how long the answers of one look may take together. Defaults to 10s.
-	Timeout metav1.Duration `json:"timeout"`
 	// Window is the time that usage is an average over, and stands for $window in queries. A
-	// pod that is younger is not yet known well. Defaults to 2m.
+	// pod that is younger is not yet known well. Raise it when Prometheus scrapes less often than every 30s: it
+	// should be four times that. Defaults to 2m.
 	Window metav1.Duration `json:"window"`
-	// Percentiles says where statistics come from: Own (default) or Subqueries.
+	// Percentiles says where statistics come from: Own (default) or Subqueries. Change it when Prometheus can bear more
+	// queries and statistics are to be whole as soon as muster starts.
 	Percentiles PrometheusPercentiles `json:"percentiles"`
-	// Node names the series of nodes' usage, and the labels that tell the node of each.
+	// Node names the series of nodes' usage.
 	Node PrometheusNode `json:"node"`
-	// Pod names the series of pods' usage, and the labels that tell the pod of each.
+	// Pod names the series of pods' usage.
 	Pod PrometheusPod `json:"pod"`
 }
 
@@ -87,7 +81,8 @@ const (
 	PercentilesSubqueries PrometheusPercentiles = "Subqueries"
 )
 
-// PrometheusNode names the series of nodes' usage, and the labels that tell the node of each.
+// PrometheusNode names the series of nodes' usage. The label node says which node a series is of; where there is none, the
+// label instance does, without the port. PromQL's label_replace makes one of another. Series without a node are left out.
 type PrometheusNode struct {
 	// Queries are PromQL by resource, each with one series for a node: cores of cpu, bytes of
 	// memory. An empty one leaves its resource out. A node counts as measured when all are
@@ -98,46 +93,36 @@ type PrometheusNode struct {
 	// several series of a node the greatest counts, so that throttled containers can be a query, too. Defaults to
 	// none.
 	Pressure map[corev1.ResourceName]string `json:"pressure,omitempty"`
-	// Label is the label that says which node a series is of. Defaults to instance.
-	Label string `json:"label"`
-	// Pattern is a regular expression whose one group is the name of the node in the label's
-	// value. Series whose label it does not match are left out. Defaults to what stands
-	// before the port.
-	Pattern string `json:"pattern"`
 }
 
-// PrometheusPod names the series of pods' usage, and the labels that tell the pod of each.
+// PrometheusPod names the series of pods' usage. The labels namespace and pod say which pod a series is of; PromQL's
+// label_replace makes them of others.
 type PrometheusPod struct {
 	// Queries are PromQL by resource, each with one series for a pod. An empty one leaves its
 	// resource out. Defaults to those for cAdvisor, of cpu and memory.
 	Queries map[corev1.ResourceName]string `json:"queries"`
-	// NamespaceLabel is the label with the pod's namespace. Defaults to namespace.
-	NamespaceLabel string `json:"namespaceLabel"`
-	// NameLabel is the label with the pod's name. Defaults to pod.
-	NameLabel string `json:"nameLabel"`
 }
 
 // LoadNodeMetrics says what muster does for NodeMetric objects beside reading them. The
 // leader does it.
 type LoadNodeMetrics struct {
 	// Manage has muster create a NodeMetric for each node, configure it by the ConfigMap
-	// slo-controller-config, and delete it once the node is gone. Leave it to Koordinator's
-	// koord-manager where there is one. Defaults to false.
+	// slo-controller-config, and delete it once the node is gone. With source Metrics or Prometheus muster
+	// writes what that says into the status, too, for others to read. Leave it to Koordinator's
+	// koord-manager and koordlet where they are. Defaults to false.
 	Manage bool `json:"manage"`
 	// ConfigNamespace is the namespace of that ConfigMap. Defaults to koordinator-system.
 	ConfigNamespace string `json:"configNamespace"`
-	// Report has muster write what its source says into the status of NodeMetrics, for others to
-	// read. Leave it to koordlet where there is one. Needs source Metrics or Prometheus.
-	// Defaults to false.
-	Report bool `json:"report"`
+}
+
+// Reports reports whether muster writes what its source says into NodeMetrics.
+func (l *NodeLoad) Reports() bool {
+	return l.NodeMetrics.Manage && (l.Source == LoadSourceMetrics || l.Source == LoadSourcePrometheus)
 }
 
 func baseLoad() NodeLoad {
 	return NodeLoad{
-		Metrics: LoadMetrics{Interval: seconds(15)},
 		Prometheus: LoadPrometheus{
-			Interval:    seconds(30),
-			Timeout:     seconds(10),
 			Window:      seconds(120),
 			Percentiles: PercentilesOwn,
 			Node: PrometheusNode{
@@ -145,16 +130,12 @@ func baseLoad() NodeLoad {
 					corev1.ResourceCPU:    `sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal"}[$window]))`,
 					corev1.ResourceMemory: `node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes`,
 				},
-				Label:   "instance",
-				Pattern: `^([^:]+)(?::\d+)?$`,
 			},
 			Pod: PrometheusPod{
 				Queries: map[corev1.ResourceName]string{
 					corev1.ResourceCPU:    `sum by (namespace, pod) (rate(container_cpu_usage_seconds_total{container!="",pod!=""}[$window]))`,
 					corev1.ResourceMemory: `sum by (namespace, pod) (container_memory_working_set_bytes{container!="",pod!=""})`,
 				},
-				NamespaceLabel: "namespace",
-				NameLabel:      "pod",
 			},
 		},
 		NodeMetrics: LoadNodeMetrics{ConfigNamespace: "koordinator-system"},
@@ -164,16 +145,16 @@ func baseLoad() NodeLoad {
 // setDefaults chooses the source, once it is known what the profiles run, and whether hot
 // nodes are relieved.
 func (l *NodeLoad) setDefaults(profiles []Profile, relieve bool) {
-	if l.Source != "" {
-		return
-	}
-	l.Source = LoadSourceNone
-	if relieve {
-		l.Source = LoadSourceNodeMetric
-	}
-	for i := range profiles {
-		if profiles[i].runsLoadAware() {
+	if l.Source == "" {
+		l.Source = LoadSourceNone
+		if relieve || slices.ContainsFunc(profiles, func(p Profile) bool { return p.runsLoadAware() }) {
 			l.Source = LoadSourceNodeMetric
+		}
+	}
+	if l.Interval.Duration == 0 {
+		l.Interval = seconds(30)
+		if l.Source == LoadSourceMetrics {
+			l.Interval = seconds(15)
 		}
 	}
 }

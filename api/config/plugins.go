@@ -164,10 +164,10 @@ func atFilter(plugin KnownPlugin) Use { return plugin.Filter }
 
 func atScore(plugin KnownPlugin) Use { return plugin.Score }
 
-func defaultPlugins(point func(KnownPlugin) Use) []Plugin {
-	var plugins []Plugin
+func defaultPlugins(point func(KnownPlugin) Use) []WeightedPlugin {
+	var plugins []WeightedPlugin
 	for _, plugin := range pluginsAt(point, ByDefault) {
-		plugins = append(plugins, Plugin{Name: plugin.Name, Weight: &plugin.Weight})
+		plugins = append(plugins, WeightedPlugin{Name: plugin.Name, Weight: &plugin.Weight})
 	}
 	return plugins
 }

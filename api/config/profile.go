@@ -10,17 +10,20 @@ type Profile struct {
 	// SchedulerName selects the pods by their spec.schedulerName. Defaults to
 	// default-scheduler when there is one profile; required when there are more.
 	SchedulerName string `json:"schedulerName"`
-	// NodeSelection says who picks the node: Scheduler (default) or Muster.
+	// NodeSelection says who picks the node: Scheduler (default) or Muster. Change it when kube-scheduler is too slow
+	// for the cluster, or cannot be configured.
 	NodeSelection NodeSelection `json:"nodeSelection"`
-	// Gates says how long a scheduling gate keeps pods from kube-scheduler: Never (default),
-	// UntilMembers or UntilPlace. The API server adds the gates when pods are created, by the policy of
-	// 'muster gate-policy' or by serving.webhookListen; muster lifts them.
+	// Gates says how long a scheduling gate keeps pods from kube-scheduler: Never (default), UntilMembers or
+	// UntilPlace. The API server adds the gates when pods are created, by the policy of 'muster gate-policy' or by
+	// serving.webhookListen; muster lifts them. Change it when gangs are to start without held bind calls, or where
+	// kube-scheduler cannot be configured.
 	Gates Gates `json:"gates"`
-	// Equivalence says which pods share verdicts: ControllerRef (default) or Template.
+	// Equivalence says which pods share verdicts: ControllerRef (default) or Template. Change it when many controllers
+	// have pods that are alike, as Jobs of one pod each.
 	Equivalence Equivalence `json:"equivalence"`
-	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for
-	// this profile, which `muster scheduler-config` then turns off in kube-scheduler's
-	// own. Needs nodeSelection: Muster and every default filter plugin. Defaults to false.
+	// Offload says that kube-scheduler leaves to muster the plugins that muster runs for this profile, which `muster
+	// scheduler-config` then turns off in kube-scheduler's own. Needs nodeSelection: Muster and every default filter
+	// plugin. Turn it on when kube-scheduler should not do twice what muster does. Defaults to false.
 	Offload bool `json:"offload"`
 	// Shortlist is the greatest number of nodes that filter answers with, with nodeSelection:
 	// Scheduler: the nodes that kube-scheduler's own scores rate best. Muster knows these scores
@@ -86,7 +89,7 @@ type Plugins struct {
 	// Filter plugins decide which nodes a pod fits.
 	Filter PluginSet `json:"filter,omitzero"`
 	// Score plugins rank the nodes that a pod fits.
-	Score PluginSet `json:"score,omitzero"`
+	Score ScoreSet `json:"score,omitzero"`
 }
 
 // PluginSet changes the default plugins of one extension point. The defaults that are not disabled
@@ -95,6 +98,15 @@ type Plugins struct {
 type PluginSet struct {
 	// Enabled plugins run in addition to the default ones.
 	Enabled []Plugin `json:"enabled,omitempty"`
+	// Disabled plugins are default plugins that do not run. The name '*' stands for
+	// all of them.
+	Disabled []Plugin `json:"disabled,omitempty"`
+}
+
+// ScoreSet changes the default score plugins, by the rules of a PluginSet.
+type ScoreSet struct {
+	// Enabled plugins run in addition to the default ones, or with another weight.
+	Enabled []WeightedPlugin `json:"enabled,omitempty"`
 	// Disabled plugins are default plugins that do not run. The name '*' stands for
 	// all of them.
 	Disabled []Plugin `json:"disabled,omitempty"`
@@ -110,10 +122,32 @@ type Plugin struct {
 	// NodeResourcesFit. So is LoadAwareScheduling, as Koordinator spells LoadAware. A decoded
 	// configuration holds today's names only.
 	Name string `json:"name"`
-	// Weight multiplies the plugin's score, 1 to 100. Only for enabled score plugins.
+}
+
+// WeightedPlugin names a score plugin that runs.
+type WeightedPlugin struct {
+	// Name is the name of the plugin, as of a Plugin.
+	Name string `json:"name"`
+	// Weight multiplies the plugin's score, 1 to 100. Raise it when what the plugin scores matters more than the others.
 	// Defaults to 1.
 	Weight *int32 `json:"weight,omitempty"`
 }
+
+// weighted returns the set as one of plugins whose weight does not matter.
+func (s PluginSet) weighted() ScoreSet {
+	set := ScoreSet{Disabled: s.Disabled}
+	for _, plugin := range s.Enabled {
+		set.Enabled = append(set.Enabled, WeightedPlugin{Name: plugin.Name})
+	}
+	return set
+}
+
+func (p Plugin) name() string { return p.Name }
+
+func (p WeightedPlugin) name() string { return p.Name }
+
+// named is a plugin of a set.
+type named interface{ name() string }
 
 // PluginConfig holds the arguments of one plugin, at all of its extension points.
 type PluginConfig struct {
@@ -139,7 +173,7 @@ type ScorePlugin struct {
 // FilterPlugins returns the names of the filter plugins that run, in their order.
 func (p *Profile) FilterPlugins() []string {
 	var names []string
-	for _, plugin := range p.Plugins.renamed().Filter.applyTo(defaultPlugins(atFilter)) {
+	for _, plugin := range p.Plugins.renamed().Filter.weighted().applyTo(defaultPlugins(atFilter)) {
 		names = append(names, plugin.Name)
 	}
 	return names
@@ -227,8 +261,8 @@ func (p *Profile) runsLoadAware() bool {
 
 // applyTo turns the default plugins into the plugins that run, by the rules of kube-scheduler's
 // mergePluginSet.
-func (s PluginSet) applyTo(defaults []Plugin) []Plugin {
-	plugins := slices.DeleteFunc(defaults, func(plugin Plugin) bool {
+func (s ScoreSet) applyTo(defaults []WeightedPlugin) []WeightedPlugin {
+	plugins := slices.DeleteFunc(defaults, func(plugin WeightedPlugin) bool {
 		return indexOf(s.Disabled, AllPlugins) >= 0 || indexOf(s.Disabled, plugin.Name) >= 0
 	})
 	for _, plugin := range s.Enabled {
@@ -242,15 +276,15 @@ func (s PluginSet) applyTo(defaults []Plugin) []Plugin {
 }
 
 // weight returns the weight of a score plugin.
-func (p Plugin) weight() int32 {
+func (p WeightedPlugin) weight() int32 {
 	if p.Weight == nil {
 		return 1
 	}
 	return *p.Weight
 }
 
-func indexOf(plugins []Plugin, name string) int {
-	return slices.IndexFunc(plugins, func(plugin Plugin) bool { return plugin.Name == name })
+func indexOf[P named](plugins []P, name string) int {
+	return slices.IndexFunc(plugins, func(plugin P) bool { return plugin.name() == name })
 }
 
 // argsOf returns the profile's arguments of type A, or that type's defaults when the

@@ -49,7 +49,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 		{
 			name: "disabling a plugin at one point leaves it at the other",
 			plugins: Plugins{
-				Score: PluginSet{Disabled: []Plugin{{Name: NodeResourcesFit}}},
+				Score: ScoreSet{Disabled: []Plugin{{Name: NodeResourcesFit}}},
 			},
 			filters: defaultFilters,
 			scores:  fit(),
@@ -58,7 +58,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 			name: "a star disables all defaults",
 			plugins: Plugins{
 				Filter: PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
-				Score:  PluginSet{Disabled: []Plugin{{Name: AllPlugins}}},
+				Score:  ScoreSet{Disabled: []Plugin{{Name: AllPlugins}}},
 			},
 		},
 		{
@@ -68,8 +68,8 @@ func TestPluginsOfAProfile(t *testing.T) {
 					Enabled:  []Plugin{{Name: NodeResourcesFit}, {Name: NodeName}},
 					Disabled: []Plugin{{Name: AllPlugins}},
 				},
-				Score: PluginSet{
-					Enabled:  []Plugin{{Name: NodeResourcesBalancedAllocation, Weight: weight(7)}, {Name: NodeResourcesFit}},
+				Score: ScoreSet{
+					Enabled:  []WeightedPlugin{{Name: NodeResourcesBalancedAllocation, Weight: weight(7)}, {Name: NodeResourcesFit}},
 					Disabled: []Plugin{{Name: AllPlugins}},
 				},
 			},
@@ -79,7 +79,7 @@ func TestPluginsOfAProfile(t *testing.T) {
 		{
 			name: "enabling a default changes its weight and keeps its place",
 			plugins: Plugins{
-				Score: PluginSet{Enabled: []Plugin{{Name: NodeResourcesFit, Weight: weight(5)}}},
+				Score: ScoreSet{Enabled: []WeightedPlugin{{Name: NodeResourcesFit, Weight: weight(5)}}},
 			},
 			filters: defaultFilters,
 			scores:  fit(ScorePlugin{NodeResourcesFit, 5}),
@@ -87,8 +87,8 @@ func TestPluginsOfAProfile(t *testing.T) {
 		{
 			name: "disabling and enabling a default moves it to the end",
 			plugins: Plugins{
-				Score: PluginSet{
-					Enabled:  []Plugin{{Name: NodeResourcesFit, Weight: weight(5)}},
+				Score: ScoreSet{
+					Enabled:  []WeightedPlugin{{Name: NodeResourcesFit, Weight: weight(5)}},
 					Disabled: []Plugin{{Name: NodeResourcesFit}},
 				},
 			},
@@ -110,8 +110,8 @@ func TestPluginsOfAProfile(t *testing.T) {
 }
 
 func TestAProfileWithSchedulerScoresKeepsItsOwn(t *testing.T) {
-	p := Profile{NodeSelection: NodeSelectionScheduler, Plugins: Plugins{Score: PluginSet{
-		Enabled: []Plugin{{Name: LoadAware}}, Disabled: []Plugin{{Name: ImageLocality}},
+	p := Profile{NodeSelection: NodeSelectionScheduler, Plugins: Plugins{Score: ScoreSet{
+		Enabled: []WeightedPlugin{{Name: LoadAware}}, Disabled: []Plugin{{Name: ImageLocality}},
 	}}}
 	want := []ScorePlugin{
 		{TaintToleration, 3},

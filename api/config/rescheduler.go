@@ -12,23 +12,18 @@ import (
 // Rescheduler configures 'muster reschedule'. A Lease named after leaderElection.resourceName, with
 // -rescheduler behind it, decides which of several replicas acts.
 type Rescheduler struct {
-	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Defaults to
-	// 127.0.0.1:8889.
+	// Listen is the host:port of /metrics, /livez, /readyz and /debug/rescheduler. Change it when a kubelet or a
+	// Prometheus is to reach it. Defaults to 127.0.0.1:8889.
 	Listen string `json:"listen"`
-	// Mode says whether plans are carried out: DryRun (default), Approve or Auto.
+	// Mode says whether plans are carried out: DryRun (default), Approve or Auto. Change it when you have seen what it
+	// plans.
 	Mode v1alpha1.Mode `json:"mode"`
-	// Interval is the time between two looks for something to plan. Defaults to 30s.
+	// Interval is the time between two looks for something to plan. The search takes a sixth of it at most, or 1s.
+	// Raise it when a large cluster needs a longer search. Defaults to 30s.
 	Interval metav1.Duration `json:"interval"`
-	// PlanTTL is when a plan is given up, whatever has been done of it: from when it was made, or
-	// somebody has approved of it. Defaults to 10m.
-	PlanTTL metav1.Duration `json:"planTTL"`
-	// ApprovalTTL is how long a plan of mode Approve waits for that, if it does not stop working before.
-	// No room is kept for it meanwhile. Defaults to 24h.
-	ApprovalTTL metav1.Duration `json:"approvalTTL"`
-	// PlanTime is how long to search for a plan. Defaults to 5s.
-	PlanTime metav1.Duration `json:"planTime"`
 	// ReplacementTimeout is how long what replaces a pod may take to be bound and ready, after
-	// the grace period of the pod. Defaults to 2m.
+	// the grace period of the pod. A plan is given up after five times that, whatever has been done of it: from when it
+	// was made, or somebody has approved of it. Raise it when pods start slowly, or end slowly. Defaults to 2m.
 	ReplacementTimeout metav1.Duration `json:"replacementTimeout"`
 	// MakeRoom moves pods so that pending ones get a place.
 	MakeRoom MakeRoomPolicy `json:"makeRoom"`
@@ -56,11 +51,18 @@ type Rescheduler struct {
 	Budgets DisruptionBudgets `json:"budgets"`
 }
 
+// PlanTime returns how long to search for a plan: a sixth of the interval, so that most of the time is left to others.
+func (r *Rescheduler) PlanTime() time.Duration { return max(r.Interval.Duration/6, time.Second) }
+
+// PlanTTL returns when a plan is given up: some of its replacements come one after another.
+func (r *Rescheduler) PlanTTL() time.Duration { return 5 * r.ReplacementTimeout.Duration }
+
 // MakeRoomPolicy moves pods so that pending ones, and gangs, get a place.
 type MakeRoomPolicy struct {
 	// Enabled turns it on. Defaults to true.
 	Enabled bool `json:"enabled"`
-	// PendingFor is how long the rescheduler must have seen a pod pending. Defaults to 1m.
+	// PendingFor is how long the rescheduler must have seen a pod pending. Raise it when an autoscaler adds nodes for
+	// pending pods sooner than pods are worth moving. Defaults to 1m.
 	PendingFor metav1.Duration `json:"pendingFor"`
 }
 
@@ -68,13 +70,12 @@ type MakeRoomPolicy struct {
 type CoalescePolicy struct {
 	// Enabled turns it on. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// MaxNodes is how many nodes a plan empties at most. Defaults to 1.
-	MaxNodes int32 `json:"maxNodes"`
-	// Mark is how the nodes are marked that a plan empties, before its first eviction: None
-	// (default), Annotate, or Taint or Cordon, which annotate them, too, and keep other pods off.
+	// Mark is how the nodes are marked that a plan empties, before its first eviction: None (default), Annotate, or
+	// Taint or Cordon, which annotate them, too, and keep other pods off. Change it when somebody else removes nodes
+	// that are empty, and is to find them so.
 	Mark NodeMark `json:"mark"`
-	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed
-	// before. Defaults to 1h.
+	// ClosedFor is how long a node that was emptied stays tainted or cordoned, unless it is needed before. Raise it
+	// when who removes empty nodes waits for longer. Defaults to 1h.
 	ClosedFor metav1.Duration `json:"closedFor"`
 }
 
@@ -99,10 +100,9 @@ type ScaleUp struct {
 // ProvisioningRequest asks a cluster autoscaler for nodes, by an object of
 // autoscaling.x-k8s.io/v1 for each pod or gang.
 type ProvisioningRequest struct {
-	// Enabled turns it on. Defaults to false.
-	Enabled bool `json:"enabled"`
-	// ClassName is the provisioning class. Defaults to best-effort-atomic-scale-up.autoscaling.x-k8s.io,
-	// which adds nodes. Of Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none.
+	// ClassName is the provisioning class, such as best-effort-atomic-scale-up.autoscaling.x-k8s.io, which adds nodes. Of
+	// Cluster Autoscaler's own classes check-capacity.autoscaling.x-k8s.io adds none. Defaults to "", with which nobody is
+	// asked.
 	ClassName string `json:"className"`
 	// Parameters are passed on to the autoscaler that serves the class, such as ValidUntilSeconds: "600".
 	Parameters map[string]string `json:"parameters,omitempty"`
@@ -110,24 +110,23 @@ type ProvisioningRequest struct {
 
 // ScaleDown handles nodes that the cluster could do without.
 type ScaleDown struct {
-	// Annotate has each say so in an annotation. Defaults to false.
+	// Annotate has each say so in an annotation. Turn it on when somebody reads it who removes nodes. Defaults to
+	// false.
 	Annotate bool `json:"annotate"`
 }
 
 // Evictable says which pods may be moved. Never moved are static pods, pods of DaemonSets, critical
 // pods, pods that nothing would replace and pods annotated not to be evicted.
 type Evictable struct {
-	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Defaults to false.
+	// AllowLocalStorage allows to move pods with an emptyDir or a hostPath. Turn it on when such volumes hold nothing
+	// that is missed. Defaults to false.
 	AllowLocalStorage bool `json:"allowLocalStorage"`
-	// AllowClaims allows to move pods with PersistentVolumeClaims. Defaults to false.
+	// AllowClaims allows to move pods with PersistentVolumeClaims. Turn it on when volumes can be attached elsewhere.
+	// Defaults to false.
 	AllowClaims bool `json:"allowClaims"`
-	// AllowHigherPriority allows pods to be moved for the sake of lower-priority pods. Defaults to false.
+	// AllowHigherPriority allows pods to be moved for the sake of lower-priority pods. Turn it on when priority says
+	// who is scheduled first, and not who may be disturbed. Defaults to false.
 	AllowHigherPriority bool `json:"allowHigherPriority"`
-	// AllowSingleReplica allows to move the only pod of a controller that is ready. Defaults to
-	// false.
-	AllowSingleReplica bool `json:"allowSingleReplica"`
-	// AllowKubeSystem allows to move pods of kube-system. Defaults to false.
-	AllowKubeSystem bool `json:"allowKubeSystem"`
 	// Controllers are further kinds, such as CloneSet.apps.kruise.io, whose pods may be moved,
 	// besides ReplicaSets, StatefulSets, ReplicationControllers, and Jobs that bear it.
 	Controllers []string `json:"controllers,omitempty"`
@@ -137,40 +136,47 @@ type Evictable struct {
 	Selector string `json:"selector,omitempty"`
 	// NodeSelector protects pods on nodes that it does not match. Empty matches all.
 	NodeSelector string `json:"nodeSelector,omitempty"`
-	// Namespaces protect the pods of all others. Empty stands for all.
+	// Namespaces protect the pods of all others. Empty stands for all but kube-system, whose pods move where they name
+	// it; '*' stands for all.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// ExceptNamespaces protect their pods.
 	ExceptNamespaces []string `json:"exceptNamespaces,omitempty"`
-	// MinAge protects pods that have not run for so long. Defaults to 0.
+	// MinAge protects pods that have not run for so long. Raise it when pods are of use only some time after their
+	// start. Defaults to 0.
 	MinAge metav1.Duration `json:"minAge"`
-	// MinReplicas protects pods of controllers with fewer pods on nodes. Defaults to 0.
+	// MinReplicas protects pods of controllers with fewer pods on nodes, and the only one that is ready. 0 protects
+	// neither: set it where work may rest until a replacement is ready. Defaults to 1.
 	MinReplicas int32 `json:"minReplicas"`
 }
 
+// AllNamespaces stands for all namespaces, kube-system as well.
+const AllNamespaces = "*"
+
 // DisruptionBudgets bound the disruption, besides PodDisruptionBudgets.
 type DisruptionBudgets struct {
-	// Rate bounds all evictions. Defaults to 20 in 1h.
+	// Rate bounds all evictions. Raise it when the cluster is large. Defaults to 20 in 1h.
 	Rate EvictionRate `json:"rate"`
-	// PerPlan is how many pods one plan may move, 0 for any number. Defaults to 10.
+	// PerPlan is how many pods one plan may move, 0 for any number. Raise it when a gang or a node needs more pods to
+	// move. Defaults to 10.
 	PerPlan int32 `json:"perPlan"`
-	// PerNode is how many pods of one node a plan may move, 0 (default) for any number.
-	PerNode int32 `json:"perNode"`
-	// PerNamespace is how many pods of one namespace a plan may move, 0 (default) for any number.
-	PerNamespace int32 `json:"perNamespace"`
-	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. In per cent,
-	// as in 25%, it is that part of them, rounded up. Defaults to 1.
+	// NodesPerPlan is how many nodes a plan takes pods off to empty or relieve them, or for balance, 0 for any number:
+	// those first that use most. Raise it when one node at a time is too slow for a large cluster. Defaults to 1.
+	NodesPerPlan int32 `json:"nodesPerPlan"`
+	// PerWorkload is how many pods of one controller a plan may move, 0 for any number. In per cent, as in 25%, it is
+	// that part of them, rounded up. Raise it when workloads have replicas to spare. Defaults to 1.
 	PerWorkload intstr.IntOrString `json:"perWorkload"`
-	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction.
-	// Defaults to 10m.
+	// WorkloadCoolDown is how long no other plan moves a pod of a controller after an eviction. None moves a pod off
+	// the same node for a tenth of that. Raise it when pods need long to be of full use after their start. Defaults to
+	// 10m.
 	WorkloadCoolDown metav1.Duration `json:"workloadCoolDown"`
-	// NodeCoolDown is how long no other plan moves a pod off a node after an eviction. Defaults
-	// to 1m.
-	NodeCoolDown metav1.Duration `json:"nodeCoolDown"`
-	// Selected are budgets of pods that a label selector matches.
+	// Selected are budgets of pods that a label selector matches. One with windows and nothing else says when any pod
+	// may be evicted.
 	Selected []SelectedBudget `json:"selected,omitempty"`
-	// Windows are when pods may be evicted. Empty stands for any time.
-	Windows []MaintenanceWindow `json:"windows,omitempty"`
 }
+
+// NodeCoolDown returns how long no other plan moves a pod off a node after an eviction: what has moved is measured
+// elsewhere after a tenth of the time in which its controller rests.
+func (b *DisruptionBudgets) NodeCoolDown() time.Duration { return b.WorkloadCoolDown.Duration / 10 }
 
 // EvictionRate allows a number of evictions in any period of a given length.
 type EvictionRate struct {
@@ -185,7 +191,7 @@ type SelectedBudget struct {
 	// Namespace is where the pods are. Empty stands for all.
 	Namespace string `json:"namespace,omitempty"`
 	// Selector is the label selector, such as tier=web. It may be empty, for all pods, where
-	// policies or topologyKey is set.
+	// policies, topologyKey or windows is set.
 	Selector string `json:"selector"`
 	// Policies are bounded by it, such as Respread. Empty stands for all.
 	Policies []v1alpha1.Policy `json:"policies,omitempty"`
@@ -216,20 +222,18 @@ type MaintenanceWindow struct {
 func baseRescheduler() Rescheduler {
 	return Rescheduler{
 		Listen: "127.0.0.1:8889", Mode: v1alpha1.DryRun,
-		Interval: seconds(30), PlanTTL: metav1.Duration{Duration: 10 * time.Minute}, PlanTime: seconds(5),
-		ApprovalTTL:        metav1.Duration{Duration: 24 * time.Hour},
+		Interval:           seconds(30),
 		ReplacementTimeout: metav1.Duration{Duration: 2 * time.Minute},
 		MakeRoom:           MakeRoomPolicy{Enabled: true, PendingFor: metav1.Duration{Duration: time.Minute}},
-		Coalesce:           CoalescePolicy{MaxNodes: 1, Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
+		Coalesce:           CoalescePolicy{Mark: MarkNone, ClosedFor: metav1.Duration{Duration: time.Hour}},
 		FreeDomains:        FreeDomainsPolicy{Nodes: 1, Domains: 1},
 		Relieve:            baseRelieve(),
 		Balance:            baseBalance(),
 		Respread:           baseRespread(),
-		ScaleUp:            ScaleUp{ProvisioningRequest: ProvisioningRequest{ClassName: "best-effort-atomic-scale-up.autoscaling.x-k8s.io"}},
-		Repair:             baseRepair(),
+		Evictable:          Evictable{MinReplicas: 1},
 		Budgets: DisruptionBudgets{
-			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, PerWorkload: intstr.FromInt32(1),
-			WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute}, NodeCoolDown: metav1.Duration{Duration: time.Minute},
+			Rate: EvictionRate{Evictions: 20, Per: metav1.Duration{Duration: time.Hour}}, PerPlan: 10, NodesPerPlan: 1,
+			PerWorkload: intstr.FromInt32(1), WorkloadCoolDown: metav1.Duration{Duration: 10 * time.Minute},
 		},
 	}
 }

@@ -17,24 +17,19 @@ import (
 type RelievePolicy struct {
 	// Enabled turns it on. It needs a load.source. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// HighThresholds are what makes a node hot, in percent of what it offers: to use as much of
-	// one of the resources. It is relieved until it uses less. 0 stands for no threshold.
-	// Defaults to cpu 80 and memory 85.
+	// HighThresholds are what makes a node hot, in percent of what it offers: to use as much of one of the resources.
+	// It is relieved until it uses less. 0 stands for no threshold. Lower them when pods suffer before that, as where
+	// latency counts. Defaults to cpu 80 and memory 85.
 	HighThresholds map[corev1.ResourceName]int64 `json:"highThresholds"`
-	// TargetThresholds are what a node must stay below that pods move to, in percent. Each is
-	// lower than the high one of its resource, so that what has moved does not move on.
-	// Defaults to cpu 65 and memory 75.
+	// TargetThresholds are what a node must stay below that pods move to, in percent. Each is lower than the high one
+	// of its resource, so that what has moved does not move on. Lower them when nodes that took pods get hot
+	// themselves. Defaults to cpu 65 and memory 75.
 	TargetThresholds map[corev1.ResourceName]int64 `json:"targetThresholds"`
 	// PressureThresholds make a node hot, too: when processes wait for cpu or memory for this percentage of the time.
 	// Each relief takes a tenth of the node's usage of that resource off the node, and no pod moves to such a node.
 	// Pressure needs load.source Prometheus and load.prometheus.node.pressure, since NodeMetrics and metrics.k8s.io do
 	// not report it. highThresholds recognize starvation by usage. Defaults to none.
 	PressureThresholds map[corev1.ResourceName]int64 `json:"pressureThresholds,omitempty"`
-	// Samples is how many measurements in a row must find a node hot. Defaults to 3.
-	Samples int32 `json:"samples"`
-	// MaxNodes is how many nodes a plan relieves at most, 0 for any number: those first that use
-	// most. Defaults to 1.
-	MaxNodes int32 `json:"maxNodes"`
 }
 
 // BalancePolicy moves pods off nodes that are measured to use much more than the others, while no pod is pending. What
@@ -44,17 +39,10 @@ type BalancePolicy struct {
 	// pods (MostAllocated) may be there beside it. Defaults to false.
 	Enabled bool `json:"enabled"`
 	// Margins are by how much a node must use more than all nodes do together of what they offer, in percent of
-	// that, to give pods away: for one of the resources. It gives as few as bring it below. 0 stands for none.
-	// Defaults to cpu 20 and memory 20.
+	// that, to give pods away: for one of the resources. It gives as few as bring it below. A node that pods move to
+	// uses less with them than a node that gives some away, by half of the margin. 0 stands for none. Lower it when
+	// nodes are to be more alike, at the price of more moves. Defaults to cpu 20 and memory 20.
 	Margins map[corev1.ResourceName]int64 `json:"margins"`
-	// MinGain is by how much less than that a node must use, with the pods, that pods move to, in percent of what it
-	// offers. Defaults to 10.
-	MinGain int64 `json:"minGain"`
-	// Samples is how many measurements in a row must find that of a node. Defaults to 5.
-	Samples int32 `json:"samples"`
-	// MaxNodes is how many nodes give pods away in a plan at most, 0 for any number: those first that use most.
-	// Defaults to 1.
-	MaxNodes int32 `json:"maxNodes"`
 }
 
 // RespreadPolicy moves pods onto nodes that have joined lately, while no pod is pending.
@@ -62,30 +50,25 @@ type RespreadPolicy struct {
 	// Enabled turns it on. Neither coalesce nor freeDomains nor a profile that packs pods (MostAllocated) may be
 	// there beside it. Defaults to false.
 	Enabled bool `json:"enabled"`
-	// NewFor is how long a node counts as new. Defaults to 10m.
+	// NewFor is how long a node counts as new. Raise it when budgets let few pods move in that time. Defaults to 10m.
 	NewFor metav1.Duration `json:"newFor"`
-	// MinGain is by how much less the new node must be taken, with the pod, than the node that it
-	// leaves was, in percent of what a node offers: of the requests for cpu or memory,
-	// whichever are the greater part. Defaults to 10.
-	MinGain int64 `json:"minGain"`
 }
 
 func baseRelieve() RelievePolicy {
 	return RelievePolicy{
 		HighThresholds:   map[corev1.ResourceName]int64{corev1.ResourceCPU: 80, corev1.ResourceMemory: 85},
 		TargetThresholds: map[corev1.ResourceName]int64{corev1.ResourceCPU: 65, corev1.ResourceMemory: 75},
-		Samples:          3, MaxNodes: 1,
 	}
 }
 
 func baseBalance() BalancePolicy {
 	return BalancePolicy{
-		Margins: map[corev1.ResourceName]int64{corev1.ResourceCPU: 20, corev1.ResourceMemory: 20}, MinGain: 10, Samples: 5, MaxNodes: 1,
+		Margins: map[corev1.ResourceName]int64{corev1.ResourceCPU: 20, corev1.ResourceMemory: 20},
 	}
 }
 
 func baseRespread() RespreadPolicy {
-	return RespreadPolicy{NewFor: metav1.Duration{Duration: 10 * time.Minute}, MinGain: 10}
+	return RespreadPolicy{NewFor: metav1.Duration{Duration: 10 * time.Minute}}
 }
 
 func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
@@ -106,27 +89,11 @@ func (r RelievePolicy) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Required(target.Key(string(name)), "where pods go that "+pressure.Key(string(name)).String()+" moves"))
 		}
 	}
-	if r.Samples < 1 {
-		errs = append(errs, field.Invalid(path.Child("samples"), r.Samples, "must be greater than zero"))
-	}
-	return append(errs, notBelowZero(path.Child("maxNodes"), r.MaxNodes)...)
+	return errs
 }
 
 func (b BalancePolicy) validate(path *field.Path) field.ErrorList {
-	margins := path.Child("margins")
-	errs := ValidateThresholds(margins, b.Margins)
-	if b.MinGain < 1 || b.MinGain > 100 {
-		errs = append(errs, field.Invalid(path.Child("minGain"), b.MinGain, "must be from 1 to 100"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.Margins)) {
-		if margin := b.Margins[name]; margin > 0 && margin < b.MinGain {
-			errs = append(errs, field.Invalid(margins.Key(string(name)), margin, fmt.Sprintf("must not be less than minGain, %d", b.MinGain)))
-		}
-	}
-	if b.Samples < 1 {
-		errs = append(errs, field.Invalid(path.Child("samples"), b.Samples, "must be greater than zero"))
-	}
-	return append(errs, notBelowZero(path.Child("maxNodes"), b.MaxNodes)...)
+	return ValidateThresholds(path.Child("margins"), b.Margins)
 }
 
 // validateSource checks that it is known what nodes use where that is needed.
@@ -188,9 +155,5 @@ func (l *NodeLoad) validatePressureThresholds(path *field.Path, thresholds map[c
 }
 
 func (r RespreadPolicy) validate(path *field.Path) field.ErrorList {
-	errs := validatePositive(path.Child("newFor"), r.NewFor)
-	if r.MinGain < 1 || r.MinGain > 100 {
-		errs = append(errs, field.Invalid(path.Child("minGain"), r.MinGain, "must be from 1 to 100"))
-	}
-	return errs
+	return validatePositive(path.Child("newFor"), r.NewFor)
 }

@@ -9,23 +9,23 @@ import (
 // large gang needs them. The nodes that a plan empties are marked, and closed, as coalesce.mark and coalesce.closedFor
 // say.
 type FreeDomainsPolicy struct {
-	// Enabled turns it on. Respread may not be there beside it. Defaults to false.
-	Enabled bool `json:"enabled"`
-	// Key is the label of nodes by whose value they are of one domain, such as topology.kubernetes.io/rack.
-	// Required where it is enabled.
+	// Key is the label of nodes by whose value they are of one domain, such as topology.kubernetes.io/rack. Respread may
+	// not be there beside it. Defaults to "", with which no domain is freed.
 	Key string `json:"key"`
-	// Nodes is how many nodes of one domain are to be empty together. Defaults to 1.
+	// Nodes is how many nodes of one domain are to be empty together. Set it to the number of nodes of your largest
+	// gangs. Defaults to 1.
 	Nodes int32 `json:"nodes"`
-	// Domains is how many such domains there are to be. A plan frees one. Defaults to 1.
+	// Domains is how many such domains there are to be. A plan frees one. Raise it when several such gangs come at a
+	// time. Defaults to 1.
 	Domains int32 `json:"domains"`
 }
 
+// Enabled reports whether domains are to be freed.
+func (f FreeDomainsPolicy) Enabled() bool { return f.Key != "" }
+
 func (f FreeDomainsPolicy) validate(path *field.Path) (errs field.ErrorList) {
-	switch at := path.Child("key"); {
-	case f.Key != "":
-		errs = metav1validation.ValidateLabelName(f.Key, at)
-	case f.Enabled:
-		errs = append(errs, field.Required(at, "the label of nodes that says their domain"))
+	if f.Key != "" {
+		errs = metav1validation.ValidateLabelName(f.Key, path.Child("key"))
 	}
 	for _, count := range []struct {
 		name  string

@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"net/netip"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -41,28 +42,32 @@ func (s SeparatePolicy) validate(path *field.Path) field.ErrorList {
 
 // RepairPolicy moves pods off nodes that would not take them if they came there now.
 type RepairPolicy struct {
-	// Enabled turns it on. Defaults to false.
-	Enabled bool `json:"enabled"`
-	// Checks are the filter plugins that decide it. They count in profiles that run them.
-	// Defaults to TaintToleration, NodeAffinity, PodTopologySpread and InterPodAffinity.
-	Checks []string `json:"checks"`
-	// Duplicates moves pods to nodes without one of their controller when theirs has more than
-	// one. Neither coalesce nor freeDomains may be there beside it. Defaults to false.
-	Duplicates bool `json:"duplicates"`
+	// Checks are the filter plugins that decide it, such as TaintToleration, NodeAffinity, PodTopologySpread and
+	// InterPodAffinity. They count in profiles that run them. Duplicates is one more: it moves pods to nodes without one
+	// of their controller when theirs has more than one, and neither coalesce nor freeDomains may be there beside it.
+	// Defaults to none, with which nothing is repaired.
+	Checks []string `json:"checks,omitempty"`
 }
 
-func baseRepair() RepairPolicy {
-	return RepairPolicy{Checks: []string{TaintToleration, NodeAffinity, PodTopologySpread, InterPodAffinity}}
+// CheckDuplicates is the check of [RepairPolicy] that is no filter plugin.
+const CheckDuplicates = "Duplicates"
+
+// UsualRepairs returns the checks that most clusters want, for those who look what there is to repair.
+func UsualRepairs() []string {
+	return []string{TaintToleration, NodeAffinity, PodTopologySpread, InterPodAffinity}
 }
+
+// Enabled reports whether there is anything to repair.
+func (r RepairPolicy) Enabled() bool { return len(r.Checks) > 0 }
+
+// Duplicates reports whether duplicates are to be repaired.
+func (r RepairPolicy) Duplicates() bool { return slices.Contains(r.Checks, CheckDuplicates) }
 
 func (r RepairPolicy) validate(path *field.Path) (errs field.ErrorList) {
 	path = path.Child("checks")
-	filters := pluginNames(pluginsAt(atFilter, OnRequest))
+	checks := append(pluginNames(pluginsAt(atFilter, OnRequest)), CheckDuplicates)
 	for i, check := range r.Checks {
-		errs = append(errs, validateOneOf(path.Index(i), check, filters...)...)
-	}
-	if r.Enabled && len(r.Checks) == 0 && !r.Duplicates {
-		errs = append(errs, field.Required(path, "without duplicates there is nothing else to repair"))
+		errs = append(errs, validateOneOf(path.Index(i), check, checks...)...)
 	}
 	return errs
 }

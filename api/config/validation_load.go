@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
 
@@ -23,9 +22,9 @@ func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList
 		}
 	}
 	errs = append(errs, l.validateStatistics(source, profiles)...)
-	errs = append(errs, validateInterval(path.Child("metrics", "interval"), l.Metrics.Interval)...)
+	errs = append(errs, validateInterval(path.Child("interval"), l.Interval)...)
 	errs = append(errs, l.Prometheus.validate(path.Child("prometheus"), l.Source == LoadSourcePrometheus)...)
-	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"), l.Source)...)
+	errs = append(errs, l.NodeMetrics.validate(path.Child("nodeMetrics"))...)
 	return errs
 }
 
@@ -60,8 +59,6 @@ func validateInterval(path *field.Path, d metav1.Duration) field.ErrorList {
 
 func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
 	errs := validateServer(path.Child("url"), p.URL, used)
-	errs = append(errs, validateInterval(path.Child("interval"), p.Interval)...)
-	errs = append(errs, validatePositive(path.Child("timeout"), p.Timeout)...)
 	errs = append(errs, validateInterval(path.Child("window"), p.Window)...)
 	errs = append(errs, validateOneOf(path.Child("percentiles"), p.Percentiles, PercentilesOwn, PercentilesSubqueries)...)
 
@@ -73,15 +70,7 @@ func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
 	}
 	errs = append(errs, validateQueried(node.Child("queries"), p.Node.Queries)...)
 	errs = append(errs, validatePressed(node.Child("pressure"), slices.Sorted(maps.Keys(p.Node.Pressure)))...)
-	errs = append(errs, validateLabel(node.Child("label"), p.Node.Label)...)
-	if pattern, err := regexp.Compile(p.Node.Pattern); err != nil || pattern.NumSubexp() != 1 {
-		errs = append(errs, field.Invalid(node.Child("pattern"), p.Node.Pattern, "must be a regular expression with one group"))
-	}
-
-	pod := path.Child("pod")
-	errs = append(errs, validateQueried(pod.Child("queries"), p.Pod.Queries)...)
-	errs = append(errs, validateLabel(pod.Child("namespaceLabel"), p.Pod.NamespaceLabel)...)
-	return append(errs, validateLabel(pod.Child("nameLabel"), p.Pod.NameLabel)...)
+	return append(errs, validateQueried(path.Child("pod", "queries"), p.Pod.Queries)...)
 }
 
 func validateServer(path *field.Path, address string, used bool) field.ErrorList {
@@ -119,20 +108,7 @@ func validatePressed(path *field.Path, names []corev1.ResourceName) (errs field.
 	return errs
 }
 
-func validateLabel(path *field.Path, label string) field.ErrorList {
-	if !regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`).MatchString(label) {
-		return field.ErrorList{field.Invalid(path, label, "must be the name of a label: letters, digits and _, and no digit first")}
-	}
-	return nil
-}
-
-func (n LoadNodeMetrics) validate(path *field.Path, source LoadSource) field.ErrorList {
-	var errs field.ErrorList
-	if n.Report && source != LoadSourceMetrics && source != LoadSourcePrometheus {
-		errs = append(
-			errs, field.Invalid(path.Child("report"), n.Report, "there is nothing to report unless load.source is Metrics or Prometheus"),
-		)
-	}
+func (n LoadNodeMetrics) validate(path *field.Path) (errs field.ErrorList) {
 	for _, message := range validation.IsDNS1123Label(n.ConfigNamespace) {
 		errs = append(errs, field.Invalid(path.Child("configNamespace"), n.ConfigNamespace, message))
 	}

@@ -42,8 +42,8 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
 	errs = append(errs, p.validateShortlist(path.Child("shortlist"))...)
 	plugins := path.Child("plugins")
-	errs = append(errs, p.Plugins.Filter.validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates(), false)...)
-	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities(), true)...)
+	errs = append(errs, p.Plugins.Filter.weighted().validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates())...)
+	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities())...)
 	if p.Offload {
 		errs = append(errs, p.validateOffload(path.Child("offload"), plugins.Child("filter", "disabled"))...)
 	}
@@ -108,38 +108,33 @@ func (p *Profile) validateOffload(offload, disabled *field.Path) field.ErrorList
 }
 
 // validate checks the plugin set of an extension point at which the supported plugins
-// exist, the old names stand for them, and they have weights or not.
-func (s PluginSet) validate(path *field.Path, supported []KnownPlugin, old oldNames, weighted bool) field.ErrorList {
+// exist, and the old names stand for them.
+func (s ScoreSet) validate(path *field.Path, supported []KnownPlugin, old oldNames) field.ErrorList {
 	names, enabled, disabled := pluginNames(supported), path.Child("enabled"), path.Child("disabled")
 	errs := validateNames(enabled, s.Enabled, names, old)
-	if weighted {
-		errs = append(errs, validateWeights(enabled, s.Enabled, old)...)
-	} else {
-		errs = append(errs, forbidWeights(enabled, s.Enabled, "only score plugins have a weight")...)
-	}
-	errs = append(errs, validateNames(disabled, s.Disabled, append(names, AllPlugins), old)...)
-	return append(errs, forbidWeights(disabled, s.Disabled, "a disabled plugin has no weight")...)
+	errs = append(errs, validateWeights(enabled, s.Enabled, old)...)
+	return append(errs, validateNames(disabled, s.Disabled, append(names, AllPlugins), old)...)
 }
 
 // validateNames checks the names of a list, old and of today. Each may stand in it once.
-func validateNames(path *field.Path, plugins []Plugin, supported []string, old oldNames) field.ErrorList {
+func validateNames[P named](path *field.Path, plugins []P, supported []string, old oldNames) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
 	for i, plugin := range plugins {
 		at := path.Index(i).Child("name")
-		if wrong := validatePluginName(at, plugin.Name, supported, old); len(wrong) > 0 {
+		if wrong := validatePluginName(at, plugin.name(), supported, old); len(wrong) > 0 {
 			errs = append(errs, wrong...)
-		} else if seen[plugin.Name] {
-			errs = append(errs, field.Duplicate(at, plugin.Name))
+		} else if seen[plugin.name()] {
+			errs = append(errs, field.Duplicate(at, plugin.name()))
 		}
-		seen[plugin.Name] = true
+		seen[plugin.name()] = true
 	}
 	return errs
 }
 
 // validateWeights checks the weights of score plugins. Two names of the same plugin may
 // not give it different ones.
-func validateWeights(path *field.Path, plugins []Plugin, old oldNames) field.ErrorList {
+func validateWeights(path *field.Path, plugins []WeightedPlugin, old oldNames) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]int32{}
 	for i, plugin := range plugins {
@@ -153,16 +148,6 @@ func validateWeights(path *field.Path, plugins []Plugin, old oldNames) field.Err
 				errs = append(errs, field.Invalid(at, weight, fmt.Sprintf("%s has weight %d above", name, other)))
 			}
 			seen[name] = weight
-		}
-	}
-	return errs
-}
-
-func forbidWeights(path *field.Path, plugins []Plugin, why string) field.ErrorList {
-	var errs field.ErrorList
-	for i, plugin := range plugins {
-		if plugin.Weight != nil {
-			errs = append(errs, field.Forbidden(path.Index(i).Child("weight"), why))
 		}
 	}
 	return errs

@@ -25,23 +25,11 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 		value metav1.Duration
 	}{
 		{"interval", r.Interval},
-		{"planTTL", r.PlanTTL},
-		{"approvalTTL", r.ApprovalTTL},
-		{"planTime", r.PlanTime},
 		{"replacementTimeout", r.ReplacementTimeout},
 	} {
 		errs = append(errs, validatePositive(path.Child(positive.name), positive.value)...)
 	}
-	if r.PlanTTL.Duration > 0 && r.ReplacementTimeout.Duration >= r.PlanTTL.Duration {
-		errs = append(
-			errs,
-			field.Invalid(
-				path.Child("replacementTimeout"), r.ReplacementTimeout.Duration.String(), "must be less than planTTL, "+r.PlanTTL.Duration.String(),
-			),
-		)
-	}
 	errs = append(errs, notNegative(path.Child("makeRoom", "pendingFor"), r.MakeRoom.PendingFor)...)
-	errs = append(errs, notBelowZero(path.Child("coalesce", "maxNodes"), r.Coalesce.MaxNodes)...)
 	errs = append(errs, r.FreeDomains.validate(path.Child("freeDomains"))...)
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
 	errs = append(errs, r.Balance.validate(path.Child("balance"))...)
@@ -71,8 +59,8 @@ func (r Rescheduler) validateAims(path *field.Path, profiles []Profile) (errs fi
 			errs = append(errs, validateScores(at, profiles)...)
 		}
 	}
-	if r.Repair.Enabled && r.Repair.Duplicates {
-		errs = append(errs, r.validateAim(path.Child("repair", "duplicates"), "one would part the pods that the other puts together")...)
+	if r.Repair.Duplicates() {
+		errs = append(errs, r.validateAim(path.Child("repair", "checks"), "one would part the pods that the other puts together")...)
 	}
 	return errs
 }
@@ -82,9 +70,9 @@ func (r Rescheduler) validateAim(at *field.Path, undoes string) (errs field.Erro
 	for _, other := range []struct {
 		name    string
 		enabled bool
-	}{{"coalesce", r.Coalesce.Enabled}, {"freeDomains", r.FreeDomains.Enabled}} {
+	}{{"coalesce", r.Coalesce.Enabled}, {"freeDomains", r.FreeDomains.Enabled()}} {
 		if other.enabled {
-			errs = append(errs, field.Forbidden(at, "with "+other.name+".enabled: "+undoes))
+			errs = append(errs, field.Forbidden(at, "with "+other.name+": "+undoes))
 		}
 	}
 	return errs
@@ -113,10 +101,16 @@ const (
 )
 
 func (r ProvisioningRequest) validate(path *field.Path) (errs field.ErrorList) {
+	at := path.Child("parameters")
+	if r.ClassName == "" {
+		if len(r.Parameters) > 0 {
+			errs = append(errs, field.Required(path.Child("className"), "nobody is asked without it"))
+		}
+		return errs
+	}
 	for _, problem := range validation.IsDNS1123Subdomain(r.ClassName) {
 		errs = append(errs, field.Invalid(path.Child("className"), r.ClassName, problem))
 	}
-	at := path.Child("parameters")
 	if count := len(r.Parameters); count > maxParameters {
 		errs = append(errs, field.TooMany(at, count, maxParameters))
 	}
@@ -148,24 +142,20 @@ func (b DisruptionBudgets) validate(path *field.Path) field.ErrorList {
 	for _, bound := range []struct {
 		name  string
 		value int32
-	}{{"perPlan", b.PerPlan}, {"perNode", b.PerNode}, {"perNamespace", b.PerNamespace}} {
+	}{{"perPlan", b.PerPlan}, {"nodesPerPlan", b.NodesPerPlan}} {
 		errs = append(errs, notBelowZero(path.Child(bound.name), bound.value)...)
 	}
 	errs = append(errs, validateShare(path.Child("perWorkload"), b.PerWorkload, 1)...)
 	errs = append(errs, notNegative(path.Child("workloadCoolDown"), b.WorkloadCoolDown)...)
-	errs = append(errs, notNegative(path.Child("nodeCoolDown"), b.NodeCoolDown)...)
 	for i, s := range b.Selected {
 		errs = append(errs, s.validate(path.Child("selected").Index(i))...)
-	}
-	for i, w := range b.Windows {
-		errs = append(errs, w.validate(path.Child("windows").Index(i))...)
 	}
 	return errs
 }
 
 func (s SelectedBudget) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.Selector == "" && len(s.Policies) == 0 && s.TopologyKey == "" {
+	if s.Selector == "" && len(s.Policies) == 0 && s.TopologyKey == "" && len(s.Windows) == 0 {
 		errs = append(errs, field.Required(path.Child("selector"), "a budget of all pods is budgets.rate"))
 	}
 	errs = append(errs, validateSelector(path.Child("selector"), s.Selector)...)

@@ -25,29 +25,12 @@ func (s Serving) validate(path *field.Path) field.ErrorList {
 	if s.WebhookListen == "" && s.TLS.Webhook.ClientCAFile != "" {
 		errs = append(errs, field.Required(path.Child("webhookListen"), "tls.webhook is about who may call it"))
 	}
-	if s.MaxConnections <= 0 {
-		errs = append(errs, field.Invalid(path.Child("maxConnections"), s.MaxConnections, "must be greater than zero"))
-	}
-	if s.MaxBodyBytes <= 0 {
-		errs = append(errs, field.Invalid(path.Child("maxBodyBytes"), s.MaxBodyBytes, "must be greater than zero"))
-	}
-	if s.MaxInFlightBytes < 2*s.MaxBodyBytes {
-		errs = append(errs, field.Invalid(path.Child("maxInFlightBytes"), s.MaxInFlightBytes, "must be at least twice maxBodyBytes"))
-	}
 	return errs
 }
 
 func (d Debug) validate(path *field.Path) field.ErrorList {
-	if d.Listen == "" {
-		if !d.Enabled {
-			return nil
-		}
-		return field.ErrorList{
-			field.Required(
-				path.Child("listen"),
-				"where the page, /metrics and what is under /debug/ are served, such as 127.0.0.1:8887; enabled: false serves them nowhere",
-			),
-		}
+	if !d.Enabled() {
+		return nil
 	}
 	errs := validateListen(path.Child("listen"), d.Listen)
 	for i, host := range d.AllowedHosts {
@@ -69,7 +52,7 @@ func (c *Configuration) validateListeners() (errs field.ErrorList) {
 		{serving.Child("listen"), c.Serving.Listen},
 		{serving.Child("healthListen"), c.Serving.HealthListen},
 		{serving.Child("webhookListen"), c.Serving.WebhookListen},
-		{field.NewPath("debug", "listen"), c.Debug.address()},
+		{field.NewPath("debug", "listen"), c.Debug.Listen},
 	} {
 		if _, port, err := net.SplitHostPort(listener.address); err != nil || port == "0" {
 			continue // a free one, or told already
@@ -80,14 +63,6 @@ func (c *Configuration) validateListeners() (errs field.ErrorList) {
 		taken[listener.address] = listener.path
 	}
 	return errs
-}
-
-// address is where the debug listener listens, "" when there is none.
-func (d Debug) address() string {
-	if !d.Enabled {
-		return ""
-	}
-	return d.Listen
 }
 
 func validateListen(path *field.Path, address string) field.ErrorList {
@@ -167,9 +142,7 @@ func (s SelfManaged) validate(path *field.Path) field.ErrorList {
 		required     bool
 		why          string
 	}{
-		{"secretName", s.SecretName, validation.IsDNS1123Subdomain, true, "secretName and namespace belong together"},
-		{"namespace", s.Namespace, validation.IsDNS1123Label, true, "secretName and namespace belong together"},
-		{"serviceName", s.ServiceName, validation.IsDNS1123Label, s.WebhookName != "", "webhookName is about calls of the Service"},
+		{"secretName", s.SecretName, validation.IsDNS1123Subdomain, true, "the certificate is kept in it"},
 		{"clientSecretName", s.ClientSecretName, validation.IsDNS1123Subdomain, false, ""},
 	} {
 		at := path.Child(name.field)

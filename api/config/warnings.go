@@ -17,7 +17,7 @@ func (c *Configuration) Warnings() []string {
 		plugins := field.NewPath("profiles").Index(i).Child("plugins")
 		warnings = append(
 			warnings,
-			c.Profiles[i].Plugins.Filter.warnings(plugins.Child("filter"), "what the pods ask for in their specs may be ignored")...)
+			c.Profiles[i].Plugins.Filter.weighted().warnings(plugins.Child("filter"), "what the pods ask for in their specs may be ignored")...)
 		warnings = append(
 			warnings,
 			c.Profiles[i].Plugins.Score.warnings(plugins.Child("score"), "what the pods prefer in their specs may be ignored")...)
@@ -25,7 +25,7 @@ func (c *Configuration) Warnings() []string {
 	return warnings
 }
 
-func (s PluginSet) warnings(path *field.Path, harm string) []string {
+func (s ScoreSet) warnings(path *field.Path, harm string) []string {
 	at := indexOf(s.Disabled, AllPlugins)
 	if at < 0 {
 		return nil

@@ -18,7 +18,7 @@ func restConfig(connection config.ClientConnection) (*rest.Config, error) {
 		return nil, err
 	}
 	cfg.QPS = connection.QPS
-	cfg.Burst = int(connection.Burst)
+	cfg.Burst = int(connection.Burst())
 	return cfg, nil
 }
 

@@ -195,11 +195,13 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	if err != nil {
 		return preview.Nothing, err
 	}
-	cfg.Rescheduler.Coalesce.MaxNodes, cfg.Rescheduler.Relieve.MaxNodes, cfg.Rescheduler.Balance.MaxNodes = f.nodes, f.nodes, f.nodes
+	cfg.Rescheduler.Budgets.NodesPerPlan = f.nodes
 	if err := f.chooseDomains(&cfg.Rescheduler.FreeDomains); err != nil {
 		return preview.Nothing, asFailure(usagef(cmd, "%w", err))
 	}
-	cfg.Rescheduler.Relieve.Samples, cfg.Rescheduler.Balance.Samples = 1, 1 // it looks once
+	if !cfg.Rescheduler.Repair.Enabled() {
+		cfg.Rescheduler.Repair.Checks = config.UsualRepairs()
+	}
 	if (options.Policy == v1alpha1.Relieve || options.Policy == v1alpha1.Balance) && cfg.Load.Source == config.LoadSourceNone {
 		cfg.Load.Source = config.LoadSourceNodeMetric // as where it is enabled
 	}

@@ -68,7 +68,6 @@ serving:
   healthListen: "127.0.0.1:0"
   webhookListen: "127.0.0.1:0"
   tls: {certFile: %s/tls.crt, keyFile: %[1]s/tls.key}
-  profiling: true
 debug: {listen: "127.0.0.1:0"}
 rescheduler: {listen: "127.0.0.1:0"}
 `, dir)
@@ -100,7 +99,7 @@ rescheduler: {listen: "127.0.0.1:0"}
 		"endpoints.md",
 		"Endpoints",
 		"What the two processes serve, and at which address, by the field that sets it. Of what is below `/debug/`, programs get JSON with "+
-			"`?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is there with `serving.profiling`, `POST /separate` of "+
+			"`?format=json` or `Accept: application/json`, people text. `/debug/pprof/` is for callers on the same host, `POST /separate` of "+
 			"`muster reschedule` at an address of its own, `rescheduler.separate.listen`.",
 		text+"\n## muster reschedule\n\n"+rows(index.Endpoints),
 	)

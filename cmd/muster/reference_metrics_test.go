@@ -41,7 +41,7 @@ profiles:
 leaderElection: {leaderElect: true}
 load:
   source: Metrics
-  nodeMetrics: {manage: true, report: true}
+  nodeMetrics: {manage: true}
 rescheduler:
   listen: "127.0.0.1:0"
   coalesce: {enabled: true}

@@ -47,7 +47,9 @@ pods and nodes.`,
 			if err != nil {
 				return err
 			}
-			cfg.Rescheduler.Relieve.Samples, cfg.Rescheduler.Balance.Samples = 1, 1 // it looks once
+			if !cfg.Rescheduler.Repair.Enabled() {
+				cfg.Rescheduler.Repair.Checks = config.UsualRepairs()
+			}
 			if cfg.Load.Source == config.LoadSourceNone {
 				cfg.Load.Source = config.LoadSourceNodeMetric // as where Relieve is enabled
 			}

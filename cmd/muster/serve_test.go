@@ -166,12 +166,12 @@ func TestFlagsOfServeOverrideTheFile(t *testing.T) {
 func TestTheKubeconfigOfTheConfigurationIsUsed(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	writeKubeconfig(t, kubeconfig)
-	cfg, err := restConfig(config.ClientConnection{Kubeconfig: kubeconfig, QPS: 7, Burst: 9})
+	cfg, err := restConfig(config.ClientConnection{Kubeconfig: kubeconfig, QPS: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Host != "http://127.0.0.1:6443" || cfg.QPS != 7 || cfg.Burst != 9 {
-		t.Errorf("host %s, qps %v, burst %d, want those given", cfg.Host, cfg.QPS, cfg.Burst)
+	if cfg.Host != "http://127.0.0.1:6443" || cfg.QPS != 7 || cfg.Burst != 14 {
+		t.Errorf("host %s, qps %v, burst %d, want those given, and twice the one", cfg.Host, cfg.QPS, cfg.Burst)
 	}
 }
 

@@ -72,7 +72,7 @@ func (f *snapshotFlags) newServer(cmd *cobra.Command) (*server.Server, error) {
 	}
 	const anyPort = "127.0.0.1:0"
 	cfg.Serving.Listen, cfg.Serving.HealthListen, cfg.Serving.WebhookListen, cfg.Serving.TLS = anyPort, "", "", config.TLS{}
-	cfg.Debug, cfg.LeaderElection.LeaderElect, cfg.Tracing.Endpoint = config.Debug{Enabled: true, Listen: anyPort}, false, ""
+	cfg.Debug, cfg.LeaderElection.LeaderElect, cfg.Tracing.Endpoint = config.Debug{Listen: anyPort}, false, ""
 	return server.New(server.Options{SnapshotFiles: f.files, Stdin: cmd.InOrStdin(), Options: app.Options{
 		Config: cfg, Version: buildInfo().Main.Version, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	}})

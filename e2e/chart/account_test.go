@@ -180,7 +180,7 @@ func (a *account) inForce() {
 // everything turns on all that takes a right.
 const everything = "--set=rescheduler.enabled=true,config.rescheduler.mode=Auto," +
 	"config.profiles[0].schedulerName=muster,config.profiles[0].gates=UntilMembers," +
-	"config.rescheduler.coalesce.mark=Cordon,config.rescheduler.scaleUp.provisioningRequest.enabled=true"
+	"config.rescheduler.coalesce.mark=Cordon,config.rescheduler.scaleUp.provisioningRequest.className=check-capacity.autoscaling.x-k8s.io"
 
 func TestAMusterThatIsTakenOverChangesNothingOfPodsThatItMustNot(t *testing.T) {
 	c := accounts(t, "--set=scheduler.mode=external", everything)

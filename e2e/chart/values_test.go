@@ -54,8 +54,8 @@ func TestValuesThatAreWrongAreRejectedAndNamed(t *testing.T) {
 // setByTheChart are the fields of the configuration that values cannot set.
 func setByTheChart() []string {
 	return []string{
-		"config.apiVersion", "config.kind", "config.leaderElection", "config.logging", "config.serving.listen", "config.serving.healthListen",
-		"config.serving.webhookListen", "config.serving.tls", "config.clientConnection.kubeconfig", "config.rescheduler.listen",
+		"config.apiVersion", "config.kind", "config.leaderElection", "config.logging", "config.serving", "config.clientConnection.kubeconfig",
+		"config.rescheduler.listen",
 	}
 }
 

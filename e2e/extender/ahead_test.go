@@ -158,7 +158,7 @@ func TestAheadAGangHasPodsOfLowerPriorityEvicted(t *testing.T) {
 func TestAheadAGangThatStaysShortIsBrokenUp(t *testing.T) {
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 2))
-	a := c.alone(muster.Options{Text: "gangs: {whenShort: Break, breakAfter: 10s}"})
+	a := c.alone(muster.Options{Text: "gangs: {whenShort: Break, scheduleTimeout: 2s}"})
 	pods := workload.NewMembers("g", 4, "3")
 	c.newLateClaim("late").used(pods[1])
 	c.createPods(pods[:2]...)
@@ -189,7 +189,7 @@ func TestAheadNobodyIsEvictedWhereThatDoesNotHelpTheWholeGang(t *testing.T) {
 	c.occupy("low", nodes[:3])
 	c.occupy("high", nodes[3:], workload.OfPriority("high"))
 	c.createPods(workload.NewPod("apart", "8", workload.On("apart")))
-	a := c.alone(muster.Options{Text: "gangs: {preemptAfter: 100ms}"})
+	a := c.alone(muster.Options{})
 	c.createPods(workload.NewMembers("g", 4, "3", workload.OfPriority("high"), beside("apart"))...)
 	a.awaitWhy("g", "places for 0 of 4 members")
 	// Muster has thought of evictions for g before it has pods evicted for a gang that comes later.
@@ -219,7 +219,7 @@ func reserved(t *testing.T, start func(*cluster, muster.Options) *ahead) *ahead 
 	c.createPriorityClass("high", 1000)
 	c.createPodGroups(workload.NewPodGroup("g", 3))
 	c.occupy("slow", nodes[:1], func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = new(int64(3600)) })
-	a := start(c, muster.Options{Text: "gangs: {preemptAfter: 100ms}"})
+	a := start(c, muster.Options{})
 	c.createPods(workload.NewMembers("g", 3, "3", workload.OfPriority("high"))...)
 	a.awaitReserved("g-0", "g-1", "g-2")
 	c.EventuallyTrue("a victim is being deleted", func() bool { return c.Pod("slow-0").DeletionTimestamp != nil })

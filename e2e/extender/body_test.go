@@ -71,7 +71,7 @@ func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 	}{
 		"of a length that is told": {
 			func() io.Reader { return bytes.NewReader(make([]byte, size)) },
-			"the body is larger than 67108864 bytes (serving.maxBodyBytes)",
+			"the body is larger than 67108864 bytes (which is enough for any call)",
 		},
 		"of a length that is not": {
 			func() io.Reader { return io.LimitReader(spaces{}, size) },

@@ -21,7 +21,7 @@ func TestAMalformedConfigurationEndsTheProcessBeforeItServes(t *testing.T) {
 		},
 		"a field that does not exist": {"serving: {port: 8888}", `serving.port: `},
 		"a value out of range":        {"timeouts: {bind: -1s}", `timeouts.bind: Invalid value: "-1s"`},
-		"a value of the wrong type":   {"serving: {maxBodyBytes: large}", `serving.maxBodyBytes: `},
+		"a value of the wrong type":   {"nomination: {minSaving: [4ms]}", `nomination.minSaving: `},
 		"no YAML":                     {"serving: [", "yaml: line 3: "},
 	} {
 		t.Run(name, func(t *testing.T) {

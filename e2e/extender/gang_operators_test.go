@@ -45,7 +45,7 @@ func (o *operator) define() {
 	}})
 }
 
-// makes makes an object of the resource, and returns who owns what is made for it.
+// makes creates an object of the resource, and returns who owns what is made for it.
 func (o *operator) makes(name string, spec map[string]any) metav1.OwnerReference {
 	o.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}, "spec": spec}}

@@ -14,8 +14,8 @@ import (
 
 // In a quick election a dead leader is missed soon. In a slow one nobody is before the test is over.
 const (
-	quickElection = "leaderElection: {leaderElect: true, leaseDuration: 8s, renewDeadline: 6s, retryPeriod: 1s, resourceName: muster-e2e}"
-	slowElection  = "leaderElection: {leaderElect: true, leaseDuration: 10m, renewDeadline: 5m, retryPeriod: 1s, resourceName: muster-e2e}"
+	quickElection = "leaderElection: {leaderElect: true, leaseDuration: 8s, resourceName: muster-e2e}"
+	slowElection  = "leaderElection: {leaderElect: true, leaseDuration: 10m, resourceName: muster-e2e}"
 )
 
 func TestAnotherReplicaTakesOverFromADeadLeader(t *testing.T) {

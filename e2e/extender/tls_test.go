@@ -78,7 +78,7 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 func TestHeldBindingsShareConnectionsOverTLS(t *testing.T) {
 	const count = 60
 	c := newCluster(t, workload.NewNode("a", "110"))
-	s := c.serve(muster.Options{TLS: true, Text: "clientConnection: {qps: 10, burst: 1}"}) // a binding each 100 ms
+	s := c.serve(muster.Options{TLS: true, Text: "clientConnection: {qps: 8}"}) // a binding each 125 ms, after the first 16
 	c.createPods(workload.NewPods("pod", count, "1")...)
 	c.Schedule(s.schedulerConfig(nil))
 	var held int

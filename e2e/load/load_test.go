@@ -115,7 +115,7 @@ func (l *cluster) populate() {
 
 // reporting is a load section in which NodeMetrics show what the source says.
 func reporting(source string) map[string]any {
-	return map[string]any{"source": source, "nodeMetrics": map[string]any{"manage": true, "report": true, "configNamespace": "default"}}
+	return map[string]any{"source": source, "nodeMetrics": map[string]any{"manage": true, "configNamespace": "default"}}
 }
 
 // reportFast has NodeMetrics reported to every second.
@@ -162,7 +162,7 @@ func TestMetricsServerIsASource(t *testing.T) {
 	l.Must(l.StartMetricsServer(t.Context()))
 	l.reportFast()
 	load := reporting("Metrics")
-	load["metrics"] = map[string]any{"interval": "1s"}
+	load["interval"] = "1s"
 	l.Muster(muster.Options{Load: load})
 	l.expectUsage()
 
@@ -181,8 +181,9 @@ func TestPrometheusIsASource(t *testing.T) {
 			l.Must(err)
 			l.reportFast()
 			load := reporting("Prometheus")
+			load["interval"] = "1s"
 			load["prometheus"] = map[string]any{
-				"url": url, "interval": "1s", "window": "15s", "percentiles": percentiles,
+				"url": url, "window": "15s", "percentiles": percentiles,
 				"node": map[string]any{"queries": map[string]any{
 					"cpu": "rate(node_cpu_usage_seconds_total[$window])", "memory": "node_memory_working_set_bytes",
 				}},

@@ -74,7 +74,8 @@ func (c *cluster) ownerOf(object *unstructured.Unstructured) []metav1.OwnerRefer
 	c.Must(c.create(c.served(), object))
 	resource, err := c.served().RESTMapping(object.GroupVersionKind().GroupKind(), object.GroupVersionKind().Version)
 	c.Must(err)
-	made, err := c.Dynamic.Resource(resource.Resource).Namespace(metav1.NamespaceDefault).Get(c.Context(), object.GetName(), metav1.GetOptions{})
+	objects := c.Dynamic.Resource(resource.Resource).Namespace(metav1.NamespaceDefault)
+	made, err := objects.Get(c.Context(), object.GetName(), metav1.GetOptions{})
 	c.Must(err)
 	return []metav1.OwnerReference{*metav1.NewControllerRef(made, object.GroupVersionKind())}
 }

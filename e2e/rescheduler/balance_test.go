@@ -22,7 +22,7 @@ import (
 
 func TestAHotNodeIsRelievedAndNothingBouncesBack(t *testing.T) {
 	l := newCluster(t, v1alpha1.Auto, muster.Options{})
-	l.configure(map[string]any{"relieve": map[string]any{"enabled": true, "samples": 2}})
+	l.configure(map[string]any{"relieve": map[string]any{"enabled": true}})
 	l.Create(workload.NewNode("n3", "4"))
 	before := l.small()
 	// Small uses 1.5 CPUs. Of the 4 of n1 that makes 85 %. With small, n2 would use 80 % of 2, and

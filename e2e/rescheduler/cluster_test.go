@@ -47,10 +47,10 @@ func newEmptyCluster(t *testing.T, mode v1alpha1.Mode, options muster.Options) *
 	l.Must(l.StartKWOK(t.Context()))
 	l.options = options
 	l.options.Config = map[string]any{
-		"leaderElection": map[string]any{"leaseDuration": "10m", "renewDeadline": "5m", "retryPeriod": "500ms"},
+		"leaderElection": map[string]any{"leaseDuration": "10m"},
 		"rescheduler": map[string]any{
-			"mode": mode, "interval": "1s", "planTTL": "5m",
-			"makeRoom": map[string]any{"pendingFor": "1s"}, "evictable": map[string]any{"allowSingleReplica": true},
+			"mode": mode, "interval": "1s",
+			"makeRoom": map[string]any{"pendingFor": "1s"}, "evictable": map[string]any{"minReplicas": 0},
 		},
 	}
 	if options.Asked() {
@@ -203,3 +203,6 @@ func (l *cluster) isOn(pod *corev1.Pod, node string) error {
 	}
 	return fmt.Errorf("%s is %s on node %q", pod.Name, pod.Status.Phase, pod.Spec.NodeName)
 }
+
+// scaleUpClass is the class of the requests for nodes.
+const scaleUpClass = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"

@@ -22,7 +22,7 @@ import (
 func newClusterOfDevices(t *testing.T, options muster.Options) *cluster {
 	t.Helper()
 	l := newEmptyCluster(t, v1alpha1.Auto, options)
-	l.configure(map[string]any{"evictable": map[string]any{"allowSingleReplica": false}})
+	l.configure(map[string]any{"evictable": map[string]any{"minReplicas": 1}})
 	l.Must(devices.Define(t.Context(), l.Client, 1))
 	for _, node := range []string{"n1", "n2", "n3"} {
 		l.Must(devices.Offer(t.Context(), l.Client, node, 1))

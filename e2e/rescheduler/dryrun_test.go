@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/relay"
@@ -83,10 +84,10 @@ func (l *cluster) shows(page, text string) error {
 // everything turns on all that writes in another mode.
 func everything() map[string]any {
 	return map[string]any{
-		"scaleUp":   map[string]any{"provisioningRequest": map[string]any{"enabled": true}},
+		"scaleUp":   map[string]any{"provisioningRequest": map[string]any{"className": scaleUpClass}},
 		"scaleDown": map[string]any{"annotate": true},
 		"coalesce":  map[string]any{"mark": "Cordon"},
-		"repair":    map[string]any{"enabled": true},
+		"repair":    map[string]any{"checks": config.UsualRepairs()},
 	}
 }
 

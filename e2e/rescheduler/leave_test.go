@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
@@ -68,7 +69,7 @@ func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
 
 func TestAPodLeavesANodeThatWouldNotTakeItAnyMore(t *testing.T) {
 	l := newCluster(t, v1alpha1.Auto, muster.Options{Selection: muster.Muster})
-	l.configure(map[string]any{"repair": map[string]any{"enabled": true}})
+	l.configure(map[string]any{"repair": map[string]any{"checks": config.UsualRepairs()}})
 	before := l.small()
 	l.patchNode("n1", `{"spec":{"taints":[{"key":"maintenance","effect":"NoSchedule"}]}}`)
 	l.reschedule()

@@ -40,7 +40,7 @@ func TestRoomIsKeptFromPodsOfHigherPriorityForAsLongAsThePlanLasts(t *testing.T)
 
 func TestAnotherReplicaGoesOnWithAPlan(t *testing.T) {
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
-	l.options.Config["leaderElection"] = map[string]any{"leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "500ms"}
+	l.options.Config["leaderElection"] = map[string]any{"leaseDuration": "8s"}
 	l.waitForBudget(l.small())
 	frozen := l.rescheduler
 	l.reschedule() // another one, which waits for the lease

@@ -20,7 +20,7 @@ import (
 
 func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
-	l.configure(map[string]any{"scaleUp": map[string]any{"provisioningRequest": map[string]any{"enabled": true}}})
+	l.configure(map[string]any{"scaleUp": map[string]any{"provisioningRequest": map[string]any{"className": scaleUpClass}}})
 	l.createPod("big", "4")  // fits once small has moved
 	l.createPod("huge", "8") // fits nowhere
 	l.reschedule()

@@ -12,6 +12,9 @@ import (
 )
 
 func (e Seen) apply(t *turn) {
+	if e.Pod == nil || e.Pod.Spec.NodeName != "" {
+		delete(t.freed, e.UID)
+	}
 	if e.Pod == nil {
 		delete(t.strays, e.UID)
 		if g := t.groupOf[e.UID]; g != nil {
@@ -80,7 +83,11 @@ func onNode(pod *cluster.Pod) stage {
 func (t *turn) join(pod *cluster.Pod) *group {
 	key, of := membership.Of(pod)
 	known := t.groupOf[pod.UID]
-	if known != nil && (!of || known.key != key) { // labels can change
+	if known != nil && (!of || known.key != key) { // labels and owners can change
+		if refused := known.members[pod.UID].sleeps(); refused && !of && pod.Spec.NodeName == "" {
+			t.freed[pod.UID] = pod
+			t.has(Wake{pod.UID})
+		}
 		t.leave(known, pod.UID)
 		known = nil
 	}

@@ -109,6 +109,9 @@ func (t steering) wakeRefused(g *group) {
 func (e Waking) apply(t *turn) {
 	p := t.member(e.UID)
 	if p == nil {
+		if pod := t.freed[e.UID]; pod != nil {
+			t.has(Write{Pod: pod})
+		}
 		return
 	}
 	if p.waitsForCall() || p.stage == pending && t.started(t.groupOf[e.UID]) {

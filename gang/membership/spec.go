@@ -19,6 +19,9 @@ import (
 	"muster.dev/muster/gang/record"
 )
 
+// MaxMembers is the largest minMember: what all lists of a gang are sized for, and more than the nodes of most clusters.
+const MaxMembers = 10_000
+
 // Bounds limit what a group may ask for.
 type Bounds struct {
 	// Timeout is how long a group may take from its plan to quorum, unless it says so
@@ -32,7 +35,7 @@ type Bounds struct {
 
 // BoundsOf returns the bounds of PodGroups that a configuration sets.
 func BoundsOf(c *config.Gangs) Bounds {
-	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout.Duration, MaxMembers: int(c.MaxMembers)}
+	return Bounds{Timeout: c.ScheduleTimeout.Duration, MaxTimeout: c.MaxScheduleTimeout(), MaxMembers: MaxMembers}
 }
 
 // Spec holds a user's demands on a group.
@@ -69,7 +72,7 @@ func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
 		s.Timeout = time.Duration(*seconds) * time.Second
 		if s.Timeout > b.MaxTimeout {
 			s.Timeout = b.MaxTimeout
-			s.Cut = fmt.Sprintf("scheduleTimeoutSeconds is %d, and no more than %s count (gangs.maxScheduleTimeout)", *seconds, b.MaxTimeout)
+			s.Cut = fmt.Sprintf("scheduleTimeoutSeconds is %d, and no more than %s count (ten times gangs.scheduleTimeout)", *seconds, b.MaxTimeout)
 		}
 	}
 	switch podGroup.Status.Phase {
@@ -143,7 +146,7 @@ func (b Bounds) tooLarge(field string, minMember int) error {
 	if minMember <= b.MaxMembers {
 		return nil
 	}
-	return fmt.Errorf("%s: %d is more than a gang may have here, which is %d (gangs.maxMembers)", field, minMember, b.MaxMembers)
+	return fmt.Errorf("%s: %d is more than a gang may have here, which is %d", field, minMember, b.MaxMembers)
 }
 
 // AsksAsMuchAs reports whether nothing else is asked of a group than before, whatever its status

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/api"
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
@@ -83,7 +84,7 @@ func FuzzPrometheus(f *testing.F) {
 	}
 	cfg := config.Default().Load.Prometheus
 	cfg.URL = "http://127.0.0.1"
-	reader, err := NewPrometheus(cfg)
+	reader, err := NewPrometheus(cfg, time.Second)
 	if err != nil {
 		f.Fatal(err)
 	}

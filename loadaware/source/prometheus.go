@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,20 +22,16 @@ import (
 
 // Prometheus asks a Prometheus server what nodes and pods use, by instant queries.
 type Prometheus struct {
-	config  config.LoadPrometheus
-	api     prometheusv1.API
-	pattern *regexp.Regexp
+	config config.LoadPrometheus
+	step   time.Duration // of subqueries
+	api    prometheusv1.API
 }
 
 var _ Reader = (*Prometheus)(nil)
 
-// NewPrometheus returns a Reader for a valid configuration, which counts resources by the names
-// of the view. It fails when a file that the configuration names cannot be read.
-func NewPrometheus(cfg config.LoadPrometheus) (*Prometheus, error) {
-	pattern, err := regexp.Compile(cfg.Node.Pattern)
-	if err != nil {
-		return nil, fmt.Errorf("load.prometheus.node.pattern: %w", err)
-	}
+// NewPrometheus returns a Reader for a valid configuration that is read in every interval. It counts resources by the
+// names of the view, and fails when a file that the configuration names cannot be read.
+func NewPrometheus(cfg config.LoadPrometheus, interval time.Duration) (*Prometheus, error) {
 	through, err := transport.New(&transport.Config{
 		UserAgent: "muster", BearerTokenFile: cfg.BearerTokenFile, TLS: transport.TLSConfig{CAFile: cfg.CAFile},
 	})
@@ -47,7 +42,7 @@ func NewPrometheus(cfg config.LoadPrometheus) (*Prometheus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load.prometheus.url: %w", err)
 	}
-	return &Prometheus{config: cfg, api: prometheusv1.NewAPI(client), pattern: pattern}, nil
+	return &Prometheus{config: cfg, step: interval, api: prometheusv1.NewAPI(client)}, nil
 }
 
 // Read implements Reader. Figures are as old as the answers: Prometheus does not say when the samples behind an
@@ -84,12 +79,12 @@ func (p *Prometheus) nodes(
 	entered, at := newFigures[string](), time.Time{}
 	answered, err := p.askAll(ctx, reading, "node.queries", p.config.Node.Queries, change,
 		func(name corev1.ResourceName, sample *model.Sample) bool {
-			found := p.pattern.FindStringSubmatch(string(sample.Metric[model.LabelName(p.config.Node.Label)]))
-			if found != nil {
-				entered.enter(found[1], name, float64(sample.Value))
+			node := nodeOf(sample)
+			if node != "" {
+				entered.enter(node, name, float64(sample.Value))
 				at = sample.Timestamp.Time()
 			}
-			return found != nil
+			return node != ""
 		})
 	if err != nil {
 		return nil, at, err
@@ -101,6 +96,18 @@ func (p *Prometheus) nodes(
 		}
 	}
 	return entered.used, at, nil
+}
+
+// nodeOf returns the node of a series, "" where it has none.
+func nodeOf(sample *model.Sample) string {
+	if node := sample.Metric["node"]; node != "" {
+		return string(node)
+	}
+	name, port, _ := strings.Cut(string(sample.Metric[model.InstanceLabel]), ":")
+	if strings.Contains(port, ":") { // an address of IPv6 is no node
+		return ""
+	}
+	return name
 }
 
 // asked returns the resources that there is a query for, in order.
@@ -144,14 +151,14 @@ func (p *Prometheus) askAll(
 func (p *Prometheus) press(ctx context.Context, reading *Reading) error {
 	_, err := p.askAll(ctx, reading, "node.pressure", p.config.Node.Pressure, unchanged,
 		func(name corev1.ResourceName, sample *model.Sample) bool {
-			found := p.pattern.FindStringSubmatch(string(sample.Metric[model.LabelName(p.config.Node.Label)]))
-			if found == nil {
+			of := nodeOf(sample)
+			if of == "" {
 				return false
 			}
-			node, measured := reading.Nodes[found[1]]
+			node, measured := reading.Nodes[of]
 			if value := float64(sample.Value); absurd(value) != "" {
 				reading.Refused = append(reading.Refused, Refusal{
-					Of: found[1], Resource: name + " pressure", Value: sample.Value.String(), Reason: absurd(value),
+					Of: of, Resource: name + " pressure", Value: sample.Value.String(), Reason: absurd(value),
 				})
 			} else if measured {
 				value *= 100
@@ -160,7 +167,7 @@ func (p *Prometheus) press(ctx context.Context, reading *Reading) error {
 				} else {
 					node.Pressure.Memory = max(node.Pressure.Memory, min(value, 100))
 				}
-				reading.Nodes[found[1]] = node
+				reading.Nodes[of] = node
 			}
 			return true
 		})
@@ -174,8 +181,7 @@ func (p *Prometheus) pods(ctx context.Context, reading *Reading) error {
 	answered, err := p.askAll(ctx, reading, "pod.queries", p.config.Pod.Queries, unchanged,
 		func(name corev1.ResourceName, sample *model.Sample) bool {
 			pod := types.NamespacedName{
-				Namespace: string(sample.Metric[model.LabelName(p.config.Pod.NamespaceLabel)]),
-				Name:      string(sample.Metric[model.LabelName(p.config.Pod.NameLabel)]),
+				Namespace: string(sample.Metric["namespace"]), Name: string(sample.Metric["pod"]),
 			}
 			if pod.Namespace == "" || pod.Name == "" {
 				return false
@@ -199,7 +205,7 @@ func (p *Prometheus) pods(ctx context.Context, reading *Reading) error {
 
 // aggregate asks for all statistics over some durations, by subqueries.
 func (p *Prometheus) aggregate(ctx context.Context, nodes map[string]NodeReading, durations []time.Duration) error {
-	step := model.Duration(p.config.Interval.Duration)
+	step := model.Duration(p.step)
 	for _, d := range durations {
 		over := func(function string) func(string) string {
 			return func(query string) string {

@@ -70,7 +70,7 @@ func readPrometheus(t *testing.T, q *queried, change func(*config.LoadPrometheus
 	if q.kind == "" {
 		q.kind = "vector"
 	}
-	reader, err := NewPrometheus(cfg)
+	reader, err := NewPrometheus(cfg, 30*time.Second)
 	must(t, err)
 	return reader.Read(t.Context(), usualDurations())
 }
@@ -163,13 +163,12 @@ func TestPodsOfWhichAFigureIsAbsurdOrMissingAreNotMeasured(t *testing.T) {
 
 func TestLabelsAreMappedToNodesAndPods(t *testing.T) {
 	got, err := readPrometheus(t, &queried{answers: map[string]string{
-		"nodegpu": list(series("2", "host", "n.example.com"), series("3", "host", "n.example.org")),
-		"podcpu":  list(series("1", "ns", "default", "name", "p")),
+		"nodegpu": list(
+			series("2", "node", "n", "instance", "exporter:9100"), series("3", "instance", "[::1]:9100"), series("4", "host", "n"),
+		),
+		"podcpu": list(series("1", "namespace", "default", "pod", "p"), series("2", "ns", "default", "name", "p")),
 	}}, func(cfg *config.LoadPrometheus) {
-		cfg.Node = config.PrometheusNode{
-			Queries: map[corev1.ResourceName]string{"nvidia.com/gpu": "nodegpu"}, Label: "host", Pattern: `^(.*)\.example\.com$`,
-		}
-		cfg.Pod.NamespaceLabel, cfg.Pod.NameLabel = "ns", "name"
+		cfg.Node = config.PrometheusNode{Queries: map[corev1.ResourceName]string{"nvidia.com/gpu": "nodegpu"}}
 	})
 	must(t, err)
 	if diff := cmp.Diff([]string{"n"}, slices.Sorted(maps.Keys(got.Nodes))); diff != "" {
@@ -248,7 +247,7 @@ func TestPrometheusIsShownAToken(t *testing.T) {
 			t.Errorf("a query was authorized by %q", got)
 		}
 	}
-	if _, err := NewPrometheus(config.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}); err == nil {
+	if _, err := NewPrometheus(config.LoadPrometheus{URL: "http://x", CAFile: filepath.Join(t.TempDir(), "absent")}, time.Second); err == nil {
 		t.Error("a CA file that is not there is no error")
 	}
 }

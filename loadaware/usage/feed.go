@@ -84,22 +84,26 @@ func New(o Options) (*Feed, error) {
 		if err != nil {
 			return nil, fmt.Errorf("clientConnection: %w", err)
 		}
-		interval := o.Load.Metrics.Interval.Duration
-		f.poll(o, source.NewMetricsAPI(client), interval, interval)
+		f.poll(o, source.NewMetricsAPI(client), 0)
 	case config.LoadSourcePrometheus:
-		cfg := o.Load.Prometheus
-		reader, err := source.NewPrometheus(cfg)
+		reader, err := source.NewPrometheus(o.Load.Prometheus, o.Load.Interval.Duration)
 		if err != nil {
 			return nil, err
 		}
-		f.poll(o, reader, cfg.Interval.Duration, cfg.Timeout.Duration)
+		f.poll(o, reader, leastTimeout)
 	}
 	return f, nil
 }
 
-func (f *Feed) poll(o Options, reader source.Reader, interval, timeout time.Duration) {
+// leastTimeout is how long the answers of one look at Prometheus may take together, at least: instant queries take
+// milliseconds, and subqueries of a large cluster some seconds.
+const leastTimeout = 10 * time.Second
+
+// poll looks in every interval. The answers of a look may take until the next one, or a time if that is longer.
+func (f *Feed) poll(o Options, reader source.Reader, timeout time.Duration) {
+	interval := o.Load.Interval.Duration
 	f.poller = source.NewPoller(source.PollerOptions{
-		Clock: o.Clock, Cluster: o.Cluster, Reader: reader, Health: f.Health, Interval: interval, Timeout: timeout,
+		Clock: o.Clock, Cluster: o.Cluster, Reader: reader, Health: f.Health, Interval: interval, Timeout: max(interval, timeout),
 		Priority: loadaware.PriorityClass, Followers: append([]source.Follower{f.Keeper}, o.Followers...),
 		Durations: func(node string) []time.Duration {
 			return slices.Concat(*f.durations.Load(), o.NodeMetrics.Durations(node))

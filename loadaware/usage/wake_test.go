@@ -39,7 +39,8 @@ apiVersion: config.muster.dev/v1alpha2
 kind: MusterConfiguration
 load:
   source: Prometheus
-  prometheus: {url: %q, interval: 1s, window: 1s, node: {queries: {cpu: cpu, memory: memory}}, pod: {queries: {cpu: "", memory: ""}}}
+  interval: 1s
+  prometheus: {url: %q, window: 1s, node: {queries: {cpu: cpu, memory: memory}}, pod: {queries: {cpu: "", memory: ""}}}
 profiles:
 - plugins: {filter: {enabled: [{name: LoadAware}]}}
 `

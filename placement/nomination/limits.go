@@ -48,6 +48,8 @@ type Limits struct {
 // DefaultLimits returns the limits for assumptions of that time to live.
 func DefaultLimits(assumeTTL time.Duration) Limits {
 	return Limits{
+		// The room of 2000 pods is kept for some seconds of a fast scheduler, or a minute of a slow one: more would keep it
+		// from pods that come later and may not wait.
 		MinBacklog: 20, MinSaving: 4 * time.Millisecond, MaxAhead: 2000,
 		BatchPods: 200, BatchTime: 50 * time.Millisecond,
 		Gather: 20 * time.Millisecond, LongGather: 150 * time.Millisecond, Enough: 100,

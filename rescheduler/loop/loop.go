@@ -128,7 +128,7 @@ func New(o Options) *Loop {
 		Rules:        l.rules,
 		Limits:       l.limits,
 		Mode:         settings.Mode,
-		PlanTTL:      settings.PlanTTL.Duration,
+		PlanTTL:      settings.PlanTTL(),
 		Mark:         settings.Coalesce.Mark,
 		ClosedFor:    settings.Coalesce.ClosedFor.Duration,
 		TellAfter:    tellAfter,
@@ -145,7 +145,7 @@ func New(o Options) *Loop {
 // requests ask for nodes, if that is configured.
 func requests(o *Options) *scaleup.Requests {
 	settings := o.Config.Rescheduler.ScaleUp.ProvisioningRequest
-	if !settings.Enabled {
+	if settings.ClassName == "" {
 		return nil
 	}
 	return scaleup.NewRequests(scaleup.RequestOptions{
@@ -253,12 +253,16 @@ func (l *Loop) plan(ctx context.Context, p policy.Policy) run {
 	return run{What: "made a plan", Plan: created.Name, Refused: refused}
 }
 
+// approvalTTL is how long a plan waits for somebody to approve of it, if it does not stop working before: a working day has
+// passed then. No room is kept for it meanwhile, and one that still helps is made again.
+const approvalTTL = 24 * time.Hour
+
 // lasts returns how long a plan that is made now may wait and take, until somebody has approved of it.
 func (l *Loop) lasts() time.Duration {
 	if l.config.Mode == v1alpha1.Approve {
-		return l.config.ApprovalTTL.Duration
+		return approvalTTL
 	}
-	return l.config.PlanTTL.Duration
+	return l.config.PlanTTL()
 }
 
 // clean deletes plans that ended some time ago.

@@ -304,7 +304,7 @@ func TestARackIsFreedWhenThatIsAskedFor(t *testing.T) {
 		w.set(racked)
 	}
 	w.set(node("n2", "4"))
-	w.config.FreeDomains = config.FreeDomainsPolicy{Enabled: true, Key: "rack", Nodes: 2, Domains: 1}
+	w.config.FreeDomains = config.FreeDomainsPolicy{Key: "rack", Nodes: 2, Domains: 1}
 	w.policies = policy.All(w.config, policy.Measured{})
 	w.want(v1alpha1.FreeDomains, "made a plan")
 	// It counts on the node that is empty already, too.

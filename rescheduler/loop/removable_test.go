@@ -72,7 +72,7 @@ n2    false      0      2030-01-01T00:00:00Z  pods on the node may not be moved:
 
 func TestALookThatEndsEarlyIsContinued(t *testing.T) {
 	w := newWorld(t)
-	w.config.PlanTime.Duration = 0 // which stands for a second
+	w.config.Interval.Duration = time.Second // so that a look may take a second
 	start := w.clock.Now()
 	before := map[string]removal{"n1": {Node: "n1", At: start}}
 	w.removals = removals{nodes: before, round: start, looked: start} // n2 is left

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,18 +21,20 @@ import (
 func rules(settings *config.Rescheduler) planner.Rules {
 	c := &settings.Evictable
 	r := planner.Rules{
-		MaxGrace:            settings.PlanTTL.Duration - settings.ReplacementTimeout.Duration,
+		MaxGrace:            settings.PlanTTL() - settings.ReplacementTimeout.Duration,
 		AllowLocalStorage:   c.AllowLocalStorage,
 		AllowClaims:         c.AllowClaims,
 		AllowHigherPriority: c.AllowHigherPriority,
-		AllowSingleReplica:  c.AllowSingleReplica,
-		AllowKubeSystem:     c.AllowKubeSystem,
+		AllowSingleReplica:  c.MinReplicas == 0,
 		Controllers:         sets.New(c.Controllers...),
 		BelowPriority:       c.BelowPriority,
 		Namespaces:          sets.New(c.Namespaces...),
 		ExceptNamespaces:    sets.New(c.ExceptNamespaces...),
 		MinAge:              c.MinAge.Duration,
 		MinReplicas:         int(c.MinReplicas),
+	}
+	if r.Namespaces.Has(config.AllNamespaces) {
+		r.Namespaces, r.AllowKubeSystem = nil, true
 	}
 	if c.Selector != "" {
 		r.Selector = selector(c.Selector)
@@ -54,15 +57,18 @@ func selector(text string) labels.Selector {
 func limits(c *config.Rescheduler) executor.Limits {
 	l := executor.Limits{
 		ReplacementTimeout: c.ReplacementTimeout.Duration, Rate: rate(c.Budgets.Rate),
-		WorkloadCoolDown: c.Budgets.WorkloadCoolDown.Duration, NodeCoolDown: c.Budgets.NodeCoolDown.Duration,
+		WorkloadCoolDown: c.Budgets.WorkloadCoolDown.Duration, NodeCoolDown: c.Budgets.NodeCoolDown(),
 	}
 	for _, s := range c.Budgets.Selected {
+		if reflect.DeepEqual(s, config.SelectedBudget{Windows: s.Windows}) && len(l.Windows) == 0 {
+			l.Windows = windows(s.Windows) // of all pods: without one that is open no plan is made
+			continue
+		}
 		l.Selected = append(l.Selected, executor.Selected{
 			Name: s.Selector, Namespace: s.Namespace, Selector: selector(s.Selector), Policies: s.Policies, TopologyKey: s.TopologyKey,
 			Rate: rate(s.Rate), MaxDown: s.MaxDown, Windows: windows(s.Windows),
 		})
 	}
-	l.Windows = windows(c.Budgets.Windows)
 	return l
 }
 
@@ -91,7 +97,7 @@ func (l *Loop) budgets(policy v1alpha1.Policy, past []evictions.Eviction) planne
 		past = nil
 	}
 	b := planner.Budgets{
-		Total: int(c.PerPlan), PerNode: int(c.PerNode), PerNamespace: int(c.PerNamespace),
+		Total: int(c.PerPlan),
 	}
 	if most := c.PerWorkload; most.Type == intstr.String {
 		b.PerWorkloadPercent, _ = intstr.GetScaledValueFromIntOrPercent(&most, 100, false) // validation has refused what is neither

@@ -15,7 +15,7 @@ func (l *Loop) situation(of v1alpha1.Policy) policy.Situation {
 		return cooling.Why(pod, node.Name, l.clock.Now())
 	}
 	problem := planner.Problem{
-		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(of, past), Limits: planner.Limits{Time: l.config.PlanTime.Duration}, Clock: l.clock,
+		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(of, past), Limits: planner.Limits{Time: l.config.PlanTime()}, Clock: l.clock,
 	}
 	for _, store := range l.profiles.Stores() {
 		problem.Profiles = append(problem.Profiles, store.Profile)

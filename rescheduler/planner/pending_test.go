@@ -121,7 +121,7 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 		"what its members say is not valid": {
 			pods: []runtime.Object{pod("g-1", "", "4", inGang("g", 1_000_000))},
 			want: []lined{{"default/g", 1, 0, "the gang cannot start: " + v1alpha1.AnnotationMinMember +
-				": 1000000 is more than a gang may have here, which is 10000 (gangs.maxMembers)"}},
+				": 1000000 is more than a gang may have here, which is 10000"}},
 		},
 		"its PodGroup is not valid": {
 			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationMatchPolicy, "maybe")},

@@ -10,12 +10,17 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
-// NewUneven returns what finds nodes that use much more than the others, for Balance. It has seen nothing.
+// UnevenSamples is how many measurements in a row must find that a node uses much more than the others: more than for
+// Relieve, as nobody suffers meanwhile.
+const UnevenSamples = 5
+
+// NewUneven returns what finds nodes that use much more than the others, for Balance. It has seen nothing, and
+// a number of measurements in a row must find it.
 //
 // What all nodes together use of what they offer is the mean. A node is hot at the margin above it, and pods move only to
-// nodes that stay below that by the least gain: each move makes the fuller of two nodes less full, and no two undo each
+// nodes that stay below that by half of the margin: each move makes the fuller of two nodes less full, and no two undo each
 // other.
-func NewUneven(c *config.BalancePolicy, meter *loadaware.Meter) *Hot {
+func NewUneven(c *config.BalancePolicy, meter *loadaware.Meter, samples int) *Hot {
 	margins := meter.Amounts(c.Margins)
 	around := func(snap *cluster.Snapshot) bars {
 		mean := meanOf(snap, meter)
@@ -23,12 +28,12 @@ func NewUneven(c *config.BalancePolicy, meter *loadaware.Meter) *Hot {
 		for i, margin := range margins {
 			if margin > 0 {
 				b.high[i] = min(mean[i]+margin, 100)
-				b.target[i] = max(b.high[i]-c.MinGain, 1) // 0 stands for none
+				b.target[i] = max(b.high[i]-max(margin/2, 1), 1) // 0 stands for none
 			}
 		}
 		return b
 	}
-	return &Hot{meter: meter, bars: around, samples: int(c.Samples), streaks: map[types.UID]streak{}}
+	return &Hot{meter: meter, bars: around, samples: samples, streaks: map[types.UID]streak{}}
 }
 
 // meanOf returns the mean use of nodes as a share of what they offer, in percent, by the meter's resources.
@@ -58,7 +63,7 @@ func meanOf(snap *cluster.Snapshot, meter *loadaware.Meter) []int64 {
 const reasonGangForBalance = "it is of a gang, and no gang is moved for balance"
 
 // balanced moves pods off nodes that use much more than the others.
-func balanced(c *config.BalancePolicy, uneven *Hot) func(Situation) (*planner.Plan, string) {
+func balanced(c *config.DisruptionBudgets, uneven *Hot) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
 		if s.Pending > 0 {
 			return nil, "pods are pending, which get the room first"
@@ -75,6 +80,6 @@ func balanced(c *config.BalancePolicy, uneven *Hot) func(Situation) (*planner.Pl
 			}
 			return ""
 		}
-		return uneven.relief(problem, int(c.MaxNodes), "no node uses much more than the others for long enough")
+		return uneven.relief(problem, int(c.NodesPerPlan), "no node uses much more than the others for long enough")
 	}
 }

@@ -22,7 +22,7 @@ func gangOfOne(p *corev1.Pod) {
 }
 
 func (s *scene) uneven() *Hot {
-	return NewUneven(&s.config.Rescheduler.Balance, NewMeter(s.config, s.load))
+	return NewUneven(&s.config.Rescheduler.Balance, NewMeter(s.config, s.load), s.sampled(UnevenSamples))
 }
 
 // balanced returns the policy's finding after a number of samples of the present use.
@@ -31,7 +31,7 @@ func (s *scene) balanced(samples int) (moves []string, why string) {
 	for range samples {
 		uneven.Observe(s.cluster.Snapshot(), never)
 	}
-	plan, why := balanced(&s.config.Rescheduler.Balance, uneven)(s.situation())
+	plan, why := balanced(&s.config.Rescheduler.Budgets, uneven)(s.situation())
 	return steps(plan), why
 }
 
@@ -88,7 +88,7 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			s.config.Rescheduler.Balance.Samples = 1
+			s.samples = 1
 			for _, node := range []string{"a", "b", "c"} {
 				s.node(node, "10", time.Hour)
 			}
@@ -109,10 +109,9 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 func TestBalanceEnds(t *testing.T) {
 	seeded.Check(t, func(t *rapid.T) {
 		s := newScene(t)
-		settings := &s.config.Rescheduler.Balance
-		settings.Samples = 1
-		settings.MinGain = rapid.Int64Range(1, 20).Draw(t, "gain")
-		settings.Margins = map[corev1.ResourceName]int64{corev1.ResourceCPU: settings.MinGain + rapid.Int64Range(0, 20).Draw(t, "margin")}
+		s.samples = 1
+		margin := rapid.Int64Range(1, 40).Draw(t, "margin")
+		s.config.Rescheduler.Balance.Margins = map[corev1.ResourceName]int64{corev1.ResourceCPU: margin}
 		count := rapid.IntRange(2, 6).Draw(t, "nodes")
 		uses, on := map[string]int64{}, map[string]string{}
 		for i := range count {
@@ -140,13 +139,13 @@ func TestBalanceEnds(t *testing.T) {
 			}
 			uneven := s.uneven()
 			uneven.Observe(s.cluster.Snapshot(), never)
-			plan, _ := balanced(settings, uneven)(s.situation())
+			plan, _ := balanced(&s.config.Rescheduler.Budgets, uneven)(s.situation())
 			if plan == nil || len(plan.Steps) == 0 {
 				return
 			}
 			for _, step := range plan.Steps {
 				from, to := total[step.From.Name], total[step.To.Name]+uses[step.Pod.Name]
-				if from-to < settings.MinGain*100 {
+				if from-to < max(margin/2, 1)*100 {
 					t.Fatalf("%s leaves %d for %d", step.Pod.Name, from, to)
 				}
 				on[step.Pod.Name], total[step.To.Name] = step.To.Name, to

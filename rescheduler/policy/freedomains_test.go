@@ -87,7 +87,7 @@ func TestCoalesceLeavesEmptyNodesOfADomainAlone(t *testing.T) {
 	if plan, why := free(s.situation()); len(steps(plan)) > 0 {
 		t.Fatalf("%v move, want none as rack a is free: %s", steps(plan), why)
 	}
-	plan, _ := coalesce(&config.CoalescePolicy{MaxNodes: 1})(s.situation())
+	plan, _ := coalesce(&config.DisruptionBudgets{NodesPerPlan: 1})(s.situation())
 	if diff := cmp.Diff([]string{"x-1: b1 → b2"}, steps(plan)); diff != "" {
 		t.Errorf("steps of Coalesce (-want +got):\n%s", diff)
 	}

@@ -35,11 +35,15 @@ type streak struct {
 	hot   int
 }
 
-// NewHot returns one that has seen nothing, for Relieve.
-func NewHot(c *config.RelievePolicy, meter *loadaware.Meter) *Hot {
+// HotSamples is how many measurements in a row must find a node hot: a peak of one or two passes sooner than what moves has
+// started elsewhere.
+const HotSamples = 3
+
+// NewHot returns one that has seen nothing, for Relieve. A number of measurements in a row must find a node hot.
+func NewHot(c *config.RelievePolicy, meter *loadaware.Meter, samples int) *Hot {
 	fixed := bars{meter.Amounts(c.HighThresholds), meter.Amounts(c.TargetThresholds)}
 	return &Hot{
-		meter: meter, bars: func(*cluster.Snapshot) bars { return fixed }, pressure: c.PressureThresholds, samples: int(c.Samples),
+		meter: meter, bars: func(*cluster.Snapshot) bars { return fixed }, pressure: c.PressureThresholds, samples: samples,
 		streaks: map[types.UID]streak{},
 	}
 }

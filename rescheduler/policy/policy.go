@@ -31,10 +31,10 @@ type Measured struct {
 func NewMeasured(c *config.Configuration, o loadaware.Options) (m Measured) {
 	relieve, balance := &c.Rescheduler.Relieve, &c.Rescheduler.Balance
 	if relieve.Enabled {
-		m.Hot = NewHot(relieve, NewMeter(c, o))
+		m.Hot = NewHot(relieve, NewMeter(c, o), HotSamples)
 	}
 	if balance.Enabled {
-		m.Uneven = NewUneven(balance, NewMeter(c, o))
+		m.Uneven = NewUneven(balance, NewMeter(c, o), UnevenSamples)
 	}
 	return m
 }
@@ -67,14 +67,14 @@ func All(c *config.Rescheduler, by Measured) []Policy {
 	return []Policy{
 		{v1alpha1.MakeRoom, c.MakeRoom.Enabled, makeRoom},
 		{v1alpha1.Separate, c.Separate.Enabled, separate},
-		{v1alpha1.Repair, c.Repair.Enabled, repair(&c.Repair)},
-		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Relieve, by.Hot)},
-		{v1alpha1.Balance, c.Balance.Enabled, balanced(&c.Balance, by.Uneven)},
+		{v1alpha1.Repair, c.Repair.Enabled(), repair(&c.Repair)},
+		{v1alpha1.Relieve, c.Relieve.Enabled, relieve(&c.Budgets, by.Hot)},
+		{v1alpha1.Balance, c.Balance.Enabled, balanced(&c.Budgets, by.Uneven)},
 		{v1alpha1.Respread, c.Respread.Enabled, respread(&c.Respread)},
 		// Before Coalesce, which would spend evictions and room on nodes wherever they are. It puts nothing onto
 		// empty nodes, so what was freed stays free.
-		{v1alpha1.FreeDomains, c.FreeDomains.Enabled, freeDomains(&c.FreeDomains)},
-		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Coalesce)},
+		{v1alpha1.FreeDomains, c.FreeDomains.Enabled(), freeDomains(&c.FreeDomains)},
+		{v1alpha1.Coalesce, c.Coalesce.Enabled, coalesce(&c.Budgets)},
 	}
 }
 
@@ -113,9 +113,9 @@ func makeRoom(s Situation) (*planner.Plan, string) {
 }
 
 // coalesce empties nodes.
-func coalesce(c *config.CoalescePolicy) func(Situation) (*planner.Plan, string) {
+func coalesce(c *config.DisruptionBudgets) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
-		plan := s.Problem.Coalesce(nil, int(c.MaxNodes))
+		plan := s.Problem.Coalesce(nil, int(c.NodesPerPlan))
 		switch {
 		case len(plan.Steps) > 0:
 			return plan, ""

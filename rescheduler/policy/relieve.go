@@ -10,9 +10,9 @@ import (
 )
 
 // relieve moves pods off nodes that are hot.
-func relieve(c *config.RelievePolicy, hot *Hot) func(Situation) (*planner.Plan, string) {
+func relieve(c *config.DisruptionBudgets, hot *Hot) func(Situation) (*planner.Plan, string) {
 	return func(s Situation) (*planner.Plan, string) {
-		return hot.relief(*s.Problem, int(c.MaxNodes), "no node is hot for long enough")
+		return hot.relief(*s.Problem, int(c.NodesPerPlan), "no node is hot for long enough")
 	}
 }
 

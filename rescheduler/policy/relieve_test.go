@@ -190,13 +190,13 @@ func TestRelieve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			s.config.Rescheduler.Relieve.Samples = 1
+			s.samples = 1
 			s.node("a", "10", time.Hour)
 			s.node("b", "10", time.Hour)
 			test.scene(s)
 			hot := s.hot()
 			hot.Observe(s.cluster.Snapshot(), never)
-			plan, why := relieve(&s.config.Rescheduler.Relieve, hot)(s.situation())
+			plan, why := relieve(&s.config.Rescheduler.Budgets, hot)(s.situation())
 			if diff := cmp.Diff(test.want, steps(plan)); diff != "" || why != test.why {
 				t.Errorf("because %q, want %q; steps (-want +got):\n%s", why, test.why, diff)
 			}
@@ -206,7 +206,7 @@ func TestRelieve(t *testing.T) {
 
 func TestAStepSaysOfWhatANodeUsesTooMuch(t *testing.T) {
 	s := newScene(t)
-	s.config.Rescheduler.Relieve.Samples = 1
+	s.samples = 1
 	s.node("a", "10", time.Hour)
 	s.node("b", "10", time.Hour)
 	s.pod("x-1", "a", "1")
@@ -214,7 +214,7 @@ func TestAStepSaysOfWhatANodeUsesTooMuch(t *testing.T) {
 	s.uses("b", 0, 0, nil)
 	hot := s.hot()
 	hot.Observe(s.cluster.Snapshot(), never)
-	plan, _ := relieve(&s.config.Rescheduler.Relieve, hot)(s.situation())
+	plan, _ := relieve(&s.config.Rescheduler.Budgets, hot)(s.situation())
 	if want := "relieves a, which uses 92 % of its cpu"; len(plan.Steps) != 1 || plan.Steps[0].Why != want {
 		t.Errorf("the steps are %+v, want one that %s", plan.Steps, want)
 	}
@@ -235,7 +235,7 @@ func TestANodeWhoseProcessesWaitIsRelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
-			s.config.Rescheduler.Relieve.Samples = 1
+			s.samples = 1
 			s.config.Rescheduler.Relieve.PressureThresholds = map[corev1.ResourceName]int64{"cpu": 25, "memory": 95}
 			s.node("a", "10", time.Hour)
 			s.node("b", "10", time.Hour)
@@ -250,7 +250,7 @@ func TestANodeWhoseProcessesWaitIsRelieved(t *testing.T) {
 			}
 			hot := s.hot()
 			hot.Observe(s.cluster.Snapshot(), never)
-			plan, _ := relieve(&s.config.Rescheduler.Relieve, hot)(s.situation())
+			plan, _ := relieve(&s.config.Rescheduler.Budgets, hot)(s.situation())
 			if diff := cmp.Diff(test.want, steps(plan)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

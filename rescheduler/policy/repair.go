@@ -31,7 +31,7 @@ func repair(c *config.RepairPolicy) func(Situation) (*planner.Plan, string) {
 				},
 			})
 		}
-		if c.Duplicates {
+		if c.Duplicates() {
 			wishes = append(wishes, duplicates(s.Problem.Snapshot)...)
 		}
 		slices.SortStableFunc(wishes, func(a, b planner.Wish) int { return byImportance(a.Pod, b.Pod) })

@@ -49,8 +49,8 @@ func important(p *corev1.Pod) { p.Spec.Priority = new(int32(5)) }
 
 func TestRepair(t *testing.T) {
 	a, b, c := node("a"), node("b"), node("c")
-	checks := config.Default().Rescheduler.Repair.Checks
-	duplicates := config.RepairPolicy{Duplicates: true}
+	checks := config.UsualRepairs()
+	duplicates := config.RepairPolicy{Checks: []string{config.CheckDuplicates}}
 	tests := []struct {
 		name    string
 		objects []runtime.Object
@@ -148,7 +148,7 @@ func TestRepair(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if len(test.config.Checks) == 0 && !test.config.Duplicates {
+			if len(test.config.Checks) == 0 {
 				test.config.Checks = checks
 			}
 			plan, why := repair(&test.config)(situation(t, test.objects...))

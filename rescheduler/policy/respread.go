@@ -16,9 +16,12 @@ import (
 	"muster.dev/muster/rescheduler/planner"
 )
 
+// leastGain is the part of a node by which the new one must be taken less: a restart is not worth less.
+const leastGain = 0.1
+
 // respread moves pods onto nodes that have joined lately. How much of a node is taken is its
 // share: of the requests for CPU or memory, whichever are the greater part. A move is worth it
-// when the new node is taken less with the pod than the other one was, by minGain at least. So
+// when the new node is taken less with the pod than the other one was, by leastGain at least. So
 // the shares of all nodes, the greatest first, are less in dictionary order after each move, and
 // no two moves undo each other.
 func respread(c *config.RespreadPolicy) func(Situation) (*planner.Plan, string) {
@@ -28,7 +31,7 @@ func respread(c *config.RespreadPolicy) func(Situation) (*planner.Plan, string) 
 		}
 		b := &balance{
 			Problem:   s.Problem,
-			gain:      float64(c.MinGain) / 100,
+			gain:      leastGain,
 			shares:    map[int32]share{},
 			workloads: planner.WorkloadsOf(s.Problem.Snapshot),
 		}

@@ -127,8 +127,6 @@ func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 	moved, stayed := 0, 0
 	seeded.Until(t, func() bool { return moved > 0 && stayed > 0 }, func(t *rapid.T) {
 		s := newScene(t)
-		gain := rapid.SampledFrom([]int64{1, 10, 30}).Draw(t, "gain")
-		s.config.Rescheduler.Respread.MinGain = gain
 		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 		joined := map[string]bool{}
 		for n := range nodes {
@@ -159,8 +157,8 @@ func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 			moved += len(plan.Steps)
 			for _, step := range plan.Steps {
 				from, to := after[step.From.Name], after[step.To.Name]
-				if got := gains(step.Pod, from, to); !joined[to.Name] || joined[from.Name] || got < float64(gain)/100 {
-					t.Fatalf("%s moves from %s to %s, and gains %.3f of %d %%", step.Pod.Name, from.Name, to.Name, got, gain)
+				if got := gains(step.Pod, from, to); !joined[to.Name] || joined[from.Name] || got < leastGain {
+					t.Fatalf("%s moves from %s to %s, and gains %.3f", step.Pod.Name, from.Name, to.Name, got)
 				}
 				after[from.Name], after[to.Name] = from.WithoutPod(step.Pod.UID), to.WithPod(step.Replacement)
 			}
@@ -175,7 +173,7 @@ func TestEveryMoveOntoANewNodeIsAGain(t *testing.T) {
 						pod.Requests.MilliCPU > to.Allocatable.MilliCPU-to.Requested.MilliCPU {
 						continue
 					}
-					if got := gains(pod, from, to); got >= float64(gain)/100 {
+					if got := gains(pod, from, to); got >= leastGain {
 						t.Fatalf("after %v %s would gain %.3f on %s instead of %s", steps(plan), pod.Name, got, to.Name, from.Name)
 					}
 				}

@@ -24,6 +24,7 @@ type failer interface{ Fatal(...any) }
 
 // scene is a cluster at noon, and what is done about it.
 type scene struct {
+	samples int // that must find a node hot or uneven; 0 for the usual number
 	failer
 	cluster *cluster.Cluster
 	config  *config.Configuration
@@ -114,8 +115,15 @@ func (s *scene) uses(node string, after time.Duration, milliCPU int64, pods map[
 	s.cluster.SetUsage(node, usage)
 }
 
+func (s *scene) sampled(usual int) int {
+	if s.samples > 0 {
+		return s.samples
+	}
+	return usual
+}
+
 func (s *scene) hot() *Hot {
-	return NewHot(&s.config.Rescheduler.Relieve, NewMeter(s.config, s.load))
+	return NewHot(&s.config.Rescheduler.Relieve, NewMeter(s.config, s.load), s.sampled(HotSamples))
 }
 
 // going is a pod that is being deleted, and has half a minute to end.

@@ -105,7 +105,7 @@ func (o *Options) look(ctx context.Context) (*survey, error) {
 	}
 	meter := policy.NewMeter(o.Config, load)
 	s := &survey{config: o.Config, situation: policy.Of(c, problem), measured: policy.Measured{
-		Hot: policy.NewHot(&o.Config.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&o.Config.Rescheduler.Balance, meter),
+		Hot: policy.NewHot(&o.Config.Rescheduler.Relieve, meter, 1), Uneven: policy.NewUneven(&o.Config.Rescheduler.Balance, meter, 1),
 	}}
 	s.measured.Observe(s.situation.Problem.Snapshot, func(string) time.Time { return time.Time{} })
 	return s, nil

@@ -18,7 +18,6 @@ func reportOn(t *testing.T, dump string) (string, error) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Load.Source = config.LoadSourceNodeMetric
-	cfg.Rescheduler.Relieve.Samples = 1
 	var out bytes.Buffer
 	err := Report(t.Context(), ReportOptions{Version: "v1.2.3", Options: Options{
 		Config: cfg, Files: []string{"-"}, Stdin: strings.NewReader(dump), Logger: slog.New(slog.DiscardHandler),

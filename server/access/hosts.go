@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -33,6 +34,12 @@ func NewHosts(configured string, listener net.Listener, field string, listed []s
 func IsLoopback(address net.Addr) bool {
 	parsed, err := netip.ParseAddrPort(address.String())
 	return err == nil && parsed.Addr().Unmap().IsLoopback()
+}
+
+// IsLocal reports whether a request comes from this host, as through kubectl port-forward.
+func IsLocal(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
 }
 
 // check returns why a Host header is refused, nil for one that is not.

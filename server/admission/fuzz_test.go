@@ -34,7 +34,7 @@ func FuzzWebhook(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute})
+	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 256 << 20, Timeout: time.Minute})
 	gates := NewGates(profiles.InForce(), registry, bodies)
 	ahead := servertest.Config(f, "", "")
 	ahead.Profiles[0].NodeSelection, ahead.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace

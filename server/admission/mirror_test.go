@@ -126,7 +126,7 @@ func drawProfile(t *rapid.T, name string) config.Profile {
 	profile.Offload = profile.NodeSelection == config.NodeSelectionMuster && rapid.Bool().Draw(t, "offload")
 	for _, plugin := range rapid.SliceOfNDistinct(rapid.SampledFrom(scores), 0, 4, rapid.ID).Draw(t, "enabled") {
 		profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled,
-			config.Plugin{Name: plugin, Weight: new(rapid.Int32Range(1, 100).Draw(t, "weight"))})
+			config.WeightedPlugin{Name: plugin, Weight: new(rapid.Int32Range(1, 100).Draw(t, "weight"))})
 	}
 	for _, plugin := range rapid.SliceOfNDistinct(rapid.SampledFrom(append(scores, config.AllPlugins)), 0, 3, rapid.ID).Draw(t, "disabled") {
 		profile.Plugins.Score.Disabled = append(profile.Plugins.Score.Disabled, config.Plugin{Name: plugin})

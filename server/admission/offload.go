@@ -20,7 +20,7 @@ const preemptionHeader = `# NodeResourcesFit stays on as a filter: preemption tr
 
 const noPreemptionHeader = `# --no-preemption: NodeResourcesFit is among them, and DefaultPreemption is off, as it would have
 # no filter to try evictions on. Only for gangs is a pod ever evicted for one of higher priority:
-# set 'gangs: {preemptAfter: 0s}' in muster's configuration if none is to be.
+# set 'gangs: {evict: Never}' in muster's configuration if none is to be.
 `
 
 // defaultPreemption is kube-scheduler's plugin that evicts pods for others.

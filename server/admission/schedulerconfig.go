@@ -94,7 +94,7 @@ func (o *SchedulerOptions) For(cfg *config.Configuration) (*Scheduler, error) {
 	}
 	scheduler.ClientConnection.Kubeconfig = o.Kubeconfig
 	scheduler.ClientConnection.QPS = cfg.ClientConnection.QPS
-	scheduler.ClientConnection.Burst = cfg.ClientConnection.Burst
+	scheduler.ClientConnection.Burst = cfg.ClientConnection.Burst()
 	scheduler.LeaderElection.LeaderElect = &o.LeaderElect
 	if o.PercentageOfNodes < -1 || o.PercentageOfNodes > 100 {
 		return nil, fmt.Errorf("--percentage-of-nodes-to-score: %d is not between -1 and 100", o.PercentageOfNodes)

@@ -33,7 +33,7 @@ type Base struct {
 	Options
 	About   *inspect.Process
 	Cluster *cluster.Cluster
-	// Owners read from who owns pods of which gangs these are.
+	// Owners read to which gangs pods belong from the objects that own them.
 	Owners *operators.Set
 	// Load is how usage is read, by plugins and by who looks at it besides.
 	Load loadaware.Options

@@ -2,7 +2,9 @@ package app
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"runtime/debug"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +20,7 @@ import (
 type ProfileOptions struct {
 	Registerer prometheus.Registerer
 	Cluster    *cluster.Cluster
-	// Config has the profiles that are in force first, and the memory that each may take.
+	// Config has the profiles that are in force first.
 	Config *config.Configuration
 	// Load makes the plugin LoadAware.
 	Load loadaware.Options
@@ -34,6 +36,7 @@ type Profiles struct {
 	inForce *predicates.Profiles
 	options ProfileOptions
 	metrics *predicates.StoreMetrics
+	bytes   int64                     // that the verdicts of each may take
 	configs map[string]config.Profile // in force, by scheduler name
 }
 
@@ -42,7 +45,10 @@ func NewProfiles(o ProfileOptions) (*Profiles, error) {
 	if o.Follow == nil {
 		o.Follow = func([]config.Profile) {}
 	}
-	p := &Profiles{inForce: predicates.NewProfiles(), options: o, metrics: predicates.NewStoreMetrics(o.Registerer)}
+	p := &Profiles{
+		inForce: predicates.NewProfiles(), options: o, metrics: predicates.NewStoreMetrics(o.Registerer),
+		bytes: verdictBytes(debug.SetMemoryLimit(-1), len(o.Config.Profiles)),
+	}
 	return p, p.Put(o.Config.Profiles)
 }
 
@@ -92,6 +98,15 @@ func (p *Profiles) store(cfg *config.Profile) (*predicates.VerdictStore, error) 
 	if err != nil {
 		return nil, err
 	}
-	bytes := p.options.Config.VerdictStore.MaxBytes
-	return predicates.NewVerdictStore(profile, p.options.Cluster, bytes, p.metrics, clock.RealClock{}), nil
+	return predicates.NewVerdictStore(profile, p.options.Cluster, p.bytes, p.metrics, clock.RealClock{}), nil
+}
+
+// verdictBytes returns how much memory the verdicts of each of some profiles may take: a quarter of what the Go runtime
+// keeps to (GOMEMLIMIT) for all of them, as the view of the cluster takes most of the rest, and 256 MiB for each where it
+// keeps to nothing.
+func verdictBytes(limit int64, profiles int) int64 {
+	if limit == math.MaxInt64 {
+		return 256 << 20
+	}
+	return limit / 4 / int64(max(profiles, 1))
 }

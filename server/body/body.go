@@ -46,7 +46,7 @@ func (s *Share) Take(bytes int64) error {
 		s.of.held.Add(-bytes)
 		return &RefusalError{
 			http.StatusServiceUnavailable,
-			fmt.Errorf("%w: they may hold %d bytes (serving.maxInFlightBytes)", ErrBusy, s.of.most),
+			fmt.Errorf("%w: they may hold %d bytes", ErrBusy, s.of.most),
 		}
 	}
 	s.bytes += bytes
@@ -78,10 +78,10 @@ func (r *RefusalError) Unwrap() error { return r.Err }
 
 // Reader reads bodies.
 type Reader struct {
-	// Most is how long a body may be, in bytes, and Field what says so. One that does not say
+	// Most is how long a body may be, in bytes, and Why a reason. One that does not say
 	// beforehand how long it is may have Unsized, if that is less and not 0.
 	Most, Unsized int64
-	Field         string
+	Why           string
 	// Timeout is how long a body may take to arrive.
 	Timeout time.Duration
 	Budget  *Budget
@@ -142,7 +142,7 @@ func (r *Reader) Read(w http.ResponseWriter, request *http.Request, buffer []byt
 }
 
 func (r *Reader) tooLarge(length, most int64) error {
-	err := fmt.Errorf("the body is larger than %d bytes (%s)", most, r.Field)
+	err := fmt.Errorf("the body is larger than %d bytes (%s)", most, r.Why)
 	if length < 0 {
 		err = fmt.Errorf("the body is larger than %d bytes, which needs a Content-Length", most)
 	}

@@ -77,7 +77,7 @@ func TestABodyIsRefused(t *testing.T) {
 	}{
 		"that says that it is too large": {
 			iotest.ErrReader(errors.New("it was read")), 5001, 1 << 20, http.StatusRequestEntityTooLarge,
-			"the body is larger than 5000 bytes (serving.maxBodyBytes)",
+			"the body is larger than 5000 bytes (which is enough)",
 		},
 		"that turns out to be": {
 			&endless{}, -1, 1 << 20, http.StatusRequestEntityTooLarge, "the body is larger than 3000 bytes, which needs a Content-Length",
@@ -85,17 +85,17 @@ func TestABodyIsRefused(t *testing.T) {
 		"that breaks off": {broken, 1000, 1 << 20, http.StatusBadRequest, "reading the body: cut"},
 		"others hold too much": {
 			&endless{}, 4000, 2500, http.StatusServiceUnavailable,
-			"too much is held by other requests: they may hold 2500 bytes (serving.maxInFlightBytes)",
+			"too much is held by other requests: they may hold 2500 bytes",
 		},
 		"that is small while they hold all": {
 			strings.NewReader("a"), 1, 0, http.StatusServiceUnavailable,
-			"too much is held by other requests: they may hold 0 bytes (serving.maxInFlightBytes)",
+			"too much is held by other requests: they may hold 0 bytes",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			budget := NewBudget(test.budget)
 			share := budget.Share()
-			r := Reader{Most: 5000, Unsized: 3000, Field: "serving.maxBodyBytes", Timeout: time.Hour, Budget: budget}
+			r := Reader{Most: 5000, Unsized: 3000, Why: "which is enough", Timeout: time.Hour, Budget: budget}
 			_, err := r.Read(httptest.NewRecorder(), request(test.body, test.length), nil, &share)
 			refusal, ok := errors.AsType[*RefusalError](err)
 			if !ok || refusal.Status != test.status || err.Error() != test.err {

@@ -33,15 +33,22 @@ type Limits struct {
 	Timeout time.Duration
 }
 
+// DefaultLimits returns the limits of a server whose callers wait for an answer for a time. Names of nodes are at most 253
+// bytes: a call about 100,000 nodes is less than 64 MiB, and with four of these at a time kube-scheduler, which makes one
+// after the other, has room beside other callers.
+func DefaultLimits(timeout time.Duration) Limits {
+	return Limits{Body: 64 << 20, InFlight: 256 << 20, Timeout: timeout}
+}
+
 // NewReaders returns the readers of a process, and registers a metric of what they hold.
 func NewReaders(r prometheus.Registerer, limits Limits) *Readers {
 	kept := limits.InFlight / smallShare
 	readers := &Readers{
 		Any: Reader{
-			Most: limits.Body, Unsized: MaxUnsized, Field: "serving.maxBodyBytes", Timeout: limits.Timeout,
+			Most: limits.Body, Unsized: MaxUnsized, Why: "which is enough for any call", Timeout: limits.Timeout,
 			Budget: NewBudget(limits.InFlight - kept),
 		},
-		Small: Reader{Most: MaxSmall, Field: "which is enough for bind", Timeout: limits.Timeout, Budget: NewBudget(kept)},
+		Small: Reader{Most: MaxSmall, Why: "which is enough for bind", Timeout: limits.Timeout, Budget: NewBudget(kept)},
 	}
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "muster_bodies_in_flight_bytes",

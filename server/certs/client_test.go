@@ -27,7 +27,7 @@ func installedForClients() []runtime.Object {
 
 func newReplicaForClients(t *testing.T, a api) *replica {
 	t.Helper()
-	r := newReplica(t, a, func(c *config.SelfManaged) { c.ClientSecretName = clientSecret })
+	r := newReplica(t, a, func(o *Options) { o.Config.ClientSecretName = clientSecret })
 	r.ClientName = config.KubeScheduler
 	return r
 }

@@ -28,12 +28,18 @@ const Interval = 10 * time.Second
 
 var errNoCertificate = errors.New("there is no certificate yet")
 
-// Options of a Keeper. All are required.
+// Options of a Keeper. All are required that do not say otherwise.
 type Options struct {
 	Logger *slog.Logger
 	Clock  clock.Clock
 	Client kubernetes.Interface
 	Config config.SelfManaged
+	// Namespace holds the Secrets and the Service.
+	Namespace string
+	// Service is the name of the Service through which muster is called, "" where it is called on loopback alone.
+	Service string
+	// Webhook, which may be false, has the MutatingWebhookConfiguration of the Service's name be told what has signed the certificate.
+	Webhook bool
 	// ClientName is whom the certificate is for that kube-scheduler calls with, if the
 	// configuration names a Secret for it.
 	ClientName string
@@ -83,7 +89,7 @@ func (k *Keeper) Clients() *x509.CertPool {
 func (k *Keeper) Run(ctx context.Context) {
 	for {
 		if err := k.look(ctx); err != nil && ctx.Err() == nil {
-			k.Logger.Error("certificate not kept", "secret", k.Config.Namespace+"/"+k.Config.SecretName, "err", err)
+			k.Logger.Error("certificate not kept", "secret", k.Namespace+"/"+k.Config.SecretName, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -99,8 +105,8 @@ func (k *Keeper) look(ctx context.Context) error {
 	defer cancel()
 	var service *corev1.Service
 	var err error
-	if k.Config.ServiceName != "" {
-		if service, err = k.Client.CoreV1().Services(k.Config.Namespace).Get(ctx, k.Config.ServiceName, metav1.GetOptions{}); err != nil {
+	if k.Service != "" {
+		if service, err = k.Client.CoreV1().Services(k.Namespace).Get(ctx, k.Service, metav1.GetOptions{}); err != nil {
 			return err
 		}
 	}
@@ -151,7 +157,7 @@ type holding interface {
 // keep has renew look at the data of a Secret, and writes what it holds then, unless nothing was due. It is asked again when another
 // replica was faster.
 func (k *Keeper) keep(ctx context.Context, name string, renew func(data map[string][]byte) (next holding, why []string, err error)) error {
-	secrets := k.Client.CoreV1().Secrets(k.Config.Namespace)
+	secrets := k.Client.CoreV1().Secrets(k.Namespace)
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -167,7 +173,7 @@ func (k *Keeper) keep(ctx context.Context, name string, renew func(data map[stri
 		if _, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
-		k.Logger.Info("certificate renewed", "secret", k.Config.Namespace+"/"+name, "reason", strings.Join(why, "; "), "expires", next.expires())
+		k.Logger.Info("certificate renewed", "secret", k.Namespace+"/"+name, "reason", strings.Join(why, "; "), "expires", next.expires())
 		return nil
 	})
 }
@@ -199,18 +205,18 @@ func (k *Keeper) writeCA(bundle []byte) error {
 
 // tellWebhook has the API server trust the certificate when it asks for gates.
 func (k *Keeper) tellWebhook(ctx context.Context, bundle []byte) error {
-	if k.Config.WebhookName == "" {
+	if !k.Webhook || k.Service == "" {
 		return nil
 	}
 	webhooks := k.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	configuration, err := webhooks.Get(ctx, k.Config.WebhookName, metav1.GetOptions{})
+	configuration, err := webhooks.Get(ctx, k.Service, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	changed := false
 	for i := range configuration.Webhooks {
 		client := &configuration.Webhooks[i].ClientConfig
-		if service := client.Service; service == nil || service.Name != k.Config.ServiceName || service.Namespace != k.Config.Namespace ||
+		if service := client.Service; service == nil || service.Name != k.Service || service.Namespace != k.Namespace ||
 			bytes.Equal(client.CABundle, bundle) {
 			continue // another's, or up to date
 		}

@@ -84,14 +84,17 @@ type replica struct {
 	log    bytes.Buffer
 }
 
-func newReplica(t *testing.T, a api, change func(*config.SelfManaged)) *replica {
+func newReplica(t *testing.T, a api, change func(*Options)) *replica {
 	t.Helper()
 	r := &replica{T: t, client: a.client(), clock: clocktesting.NewFakeClock(start)}
-	cfg := config.SelfManaged{Namespace: "kube-system", SecretName: "muster-tls", ServiceName: "muster"}
-	if change != nil {
-		change(&cfg)
+	o := Options{
+		Logger: slog.New(slog.NewTextHandler(&r.log, nil)), Clock: r.clock, Client: r.client, Namespace: "kube-system",
+		Service: "muster", Config: config.SelfManaged{SecretName: "muster-tls"},
 	}
-	r.Keeper = New(Options{Logger: slog.New(slog.NewTextHandler(&r.log, nil)), Clock: r.clock, Client: r.client, Config: cfg})
+	if change != nil {
+		change(&o)
+	}
+	r.Keeper = New(o)
 	return r
 }
 
@@ -215,7 +218,7 @@ func TestItLooksAtTheSecretAgainAndAgain(t *testing.T) {
 func TestAuthoritiesAreWrittenForKubeSchedulerAndTheWebhook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ca.crt")
 	a := newAPI(installed()...)
-	r := newReplica(t, a, func(c *config.SelfManaged) { c.CAFile, c.WebhookName = path, "muster" })
+	r := newReplica(t, a, func(o *Options) { o.Config.CAFile, o.Webhook = path, true })
 	for _, when := range []time.Duration{0, 3650*day - 300*day} { // the second time there are two
 		r.clock.SetTime(start.Add(when))
 		r.mustLook()
@@ -250,21 +253,21 @@ func TestAuthoritiesAreWrittenForKubeSchedulerAndTheWebhook(t *testing.T) {
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	for name, test := range map[string]struct {
 		without int // of what is installed
-		config  func(*config.SelfManaged)
+		config  func(*Options)
 		want    string
 	}{
 		"no Secret": {0, nil, `secrets "muster-tls" not found`},
 		"no Secret of kube-scheduler": {
-			3, func(c *config.SelfManaged) { c.ClientSecretName = "muster-kube-scheduler-tls" },
+			3, func(o *Options) { o.Config.ClientSecretName = "muster-kube-scheduler-tls" },
 			`secrets "muster-kube-scheduler-tls" not found`,
 		},
 		"no Service": {1, nil, `services "muster" not found`},
 		"no webhook": {
-			2, func(c *config.SelfManaged) { c.WebhookName = "muster" },
+			2, func(o *Options) { o.Webhook = true },
 			`mutatingwebhookconfigurations.admissionregistration.k8s.io "muster" not found`,
 		},
 		"no such place": {
-			2, func(c *config.SelfManaged) { c.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-",
+			2, func(o *Options) { o.Config.CAFile = "/nowhere/ca.crt" }, "serving.tls.selfManaged.caFile: open /nowhere/.ca-",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

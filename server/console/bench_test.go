@@ -83,7 +83,6 @@ func (r refusing) Show() app.Configz {
 func newBench(t testing.TB, o benchOptions) *bench {
 	t.Helper()
 	cfg, registry := servertest.Config(t, o.profiles, o.selection), prometheus.NewRegistry()
-	cfg.Serving.MaxBodyBytes = 1 << 20
 	log := slog.New(slog.DiscardHandler)
 	if o.log != nil {
 		log = slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -97,9 +96,7 @@ func newBench(t testing.TB, o benchOptions) *bench {
 	}
 	b := &bench{
 		Bench: &servertest.Bench{TB: t, Cluster: c}, profiles: profiles.InForce(),
-		bodies: body.NewReaders(registry, body.Limits{
-			Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute,
-		}),
+		bodies: body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 256 << 20, Timeout: time.Minute}),
 	}
 	reloader := app.NewReloader(app.ReloadOptions{
 		Logger: log, Clock: clock.RealClock{}, Registerer: registry, Config: cfg, Profiles: profiles,

@@ -2,9 +2,7 @@ package console
 
 import (
 	"net/http"
-	"net/http/pprof"
 
-	"github.com/go-chi/chi/v5"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
@@ -83,8 +81,6 @@ type Options struct {
 	Ports func() []*app.Port
 	// Bodies read the pods that are posted.
 	Bodies *body.Readers
-	// Profiling has profiles of the process be served.
-	Profiling bool
 }
 
 // Console shows a process. It is safe for concurrent use.
@@ -106,7 +102,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 	explain := inspect.Page("/debug/explain", "the same for a pod that is posted as YAML", s.debugExplain)
 	explain.Method, explain.Handler = http.MethodPost, s.options.Bodies.Timely(explain.Handler)
 	pages := append(page.Endpoints(), s.options.Process.Endpoints("/readyz", "/metrics", "/configz", "/version", "/debug/")...)
-	pages = append(pages,
+	return append(pages,
 		inspect.Get("/configz", "the configuration in force, and what of its file is refused", http.HandlerFunc(s.configz)),
 		inspect.Page("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
 		inspect.Page("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
@@ -126,20 +122,6 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		inspect.Page("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),
 		inspect.Page("/debug/load/{node}", "the whole sum of one node: what was measured, and what each pod adds", s.debugLoadNode),
 		inspect.Page("/debug/predicates", "what each predicate and score reads: the invalidation matrix", s.debugPredicates),
-	)
-	if !s.options.Profiling {
-		return pages
-	}
-	return append(pages,
-		inspect.Get("/debug/pprof/", "profiles of the process", http.HandlerFunc(pprof.Index)),
-		inspect.Get("/debug/pprof/profile", "CPU profile", http.HandlerFunc(pprof.Profile)),
-		inspect.Get("/debug/pprof/trace", "execution trace", http.HandlerFunc(pprof.Trace)),
-		inspect.Get("/debug/pprof/symbol", "program counters to names", http.HandlerFunc(pprof.Symbol)),
-		inspect.Get("/debug/pprof/{profile}", "one profile: heap, goroutine, mutex, block, …", http.HandlerFunc(
-			func(w http.ResponseWriter, r *http.Request) {
-				pprof.Handler(chi.URLParam(r, "profile")).ServeHTTP(w, r)
-			},
-		)),
 	)
 }
 

@@ -71,8 +71,9 @@ func newBench(t testing.TB, o benchOptions) *bench {
 func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	t.Helper()
 	cfg := servertest.Config(t, o.profiles, o.selection)
-	if cfg.Serving.MaxBodyBytes = 1 << 20; o.maxBody != 0 {
-		cfg.Serving.MaxBodyBytes = o.maxBody
+	limits := body.DefaultLimits(time.Minute)
+	if limits.Body = 1 << 20; o.maxBody != 0 {
+		limits.Body = o.maxBody
 	}
 	if o.ready == nil {
 		o.ready = func() error { return nil }
@@ -91,9 +92,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: o.assumeTTL})
 	b := &bench{
 		Bench: &servertest.Bench{TB: t, Cluster: c}, config: cfg, metrics: registry, profiles: profilesOf(t, c, cfg),
-		bodies: body.NewReaders(registry, body.Limits{
-			Body: cfg.Serving.MaxBodyBytes, InFlight: cfg.Serving.MaxInFlightBytes, Timeout: time.Minute,
-		}),
+		bodies: body.NewReaders(registry, limits),
 	}
 	options := Options{
 		Logger: log, Registerer: registry, Cluster: c, Profiles: b.profiles, Client: o.client, BindTime: benchBindTime, Bodies: b.bodies,

@@ -84,7 +84,7 @@ func TestABodyThatIsTooLargeIsRefusedUnread(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := lines(t, response); response.StatusCode != http.StatusRequestEntityTooLarge ||
-			got[0] != "the body is larger than 1000 bytes (serving.maxBodyBytes)" {
+			got[0] != "the body is larger than 1000 bytes (which is enough for any call)" {
 			t.Errorf("answered %s %q", response.Status, got)
 		}
 		if got := counted(t, registry, "verb", outcomeTooLarge); got != 1 {
@@ -315,8 +315,7 @@ func TestRequestsThatHoldMuchLeaveRoomForBind(t *testing.T) {
 		answered.Go(func() { post("filter", inFlight/4) })
 		synctest.Wait()
 		status, text := post("filter", inFlight/4)
-		if want := "too much is held by other requests: they may hold 983040 bytes " +
-			"(serving.maxInFlightBytes)"; status != http.StatusServiceUnavailable ||
+		if want := "too much is held by other requests: they may hold 983040 bytes"; status != http.StatusServiceUnavailable ||
 			text != want {
 			t.Errorf("a third request is answered %d %q, want 503 %q", status, text, want)
 		}

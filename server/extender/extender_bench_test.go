@@ -101,7 +101,7 @@ func BenchmarkVerbs(b *testing.B) {
 	}
 }
 
-func benchExtender(b *testing.B, nodes int, selection config.NodeSelection, plugins ...config.Plugin) (*Extender, []byte) {
+func benchExtender(b *testing.B, nodes int, selection config.NodeSelection, plugins ...string) (*Extender, []byte) {
 	b.Helper()
 	log := slog.New(slog.DiscardHandler)
 	c := cluster.New(cluster.Options{Logger: log, Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour})
@@ -128,7 +128,11 @@ func benchExtender(b *testing.B, nodes int, selection config.NodeSelection, plug
 	must(b, c.Set(pending))
 	cfg := config.Default()
 	cfg.Profiles[0].NodeSelection = selection
-	cfg.Profiles[0].Plugins.Filter.Enabled, cfg.Profiles[0].Plugins.Score.Enabled = plugins, plugins
+	for _, name := range plugins {
+		added := &cfg.Profiles[0].Plugins
+		added.Filter.Enabled = append(added.Filter.Enabled, config.Plugin{Name: name})
+		added.Score.Enabled = append(added.Score.Enabled, config.WeightedPlugin{Name: name})
+	}
 	extender := newExtender(c, nil, profilesOf(b, c, cfg))
 	body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 	must(b, err)

@@ -244,7 +244,7 @@ func TestBadRequestsAreAnsweredAndCounted(t *testing.T) {
 			"filter", []byte(`{"Pod":{"spec":{"containers":{}}}}`), 400, "Pod: spec.containers: must be a list, and is object",
 		},
 		"a body beyond the bound": {
-			"filter", large, 413, "the body is larger than 1000 bytes (serving.maxBodyBytes)",
+			"filter", large, 413, "the body is larger than 1000 bytes (which is enough for any call)",
 		},
 		"preempt without a pod":    {"preempt", []byte(`{}`), 400, "Pod: missing"},
 		"bind without a UID":       {"bind", []byte(`{"PodName":"p","PodNamespace":"n","Node":"x"}`), 400, "PodUID: missing"},

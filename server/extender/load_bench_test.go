@@ -22,11 +22,10 @@ func BenchmarkLoadOnFilter(b *testing.B) {
 	)
 	nodes := benchNodes(b, 5000)
 	calls, perNode := max(100, nodes*6/5), time.Minute/time.Duration(nodes)
-	plugin := config.Plugin{Name: config.LoadAware}
 	var extenders [2]*Extender
 	var requests [2]*call
 	for i := range extenders {
-		extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler, plugin)
+		extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler, config.LoadAware)
 		for node := range extender.picker.cluster.Snapshot().Nodes() {
 			extender.picker.cluster.SetUsage(node.Name, benchUsage(node, 0))
 		}

@@ -64,7 +64,7 @@ func New(o Options) (*Candidate, error) {
 	cfg := o.Config
 	c := &Candidate{
 		leases: o.Leases.Leases(cfg.ResourceNamespace), name: o.Name,
-		fence:       newFence(o.Clock, cfg.RenewDeadline.Duration, newMetrics(o.Registerer)),
+		fence:       newFence(o.Clock, cfg.RenewDeadline(), newMetrics(o.Registerer)),
 		eligibility: o.Eligibility, ineligible: make(chan struct{}),
 	}
 	c.lock = &lock{fence: c.fence, duration: cfg.LeaseDuration.Duration, eligibility: o.Eligibility, Interface: &resourcelock.LeaseLock{
@@ -73,7 +73,7 @@ func New(o Options) (*Candidate, error) {
 	}}
 	c.config = leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: o.Name, ReleaseOnCancel: true,
-		LeaseDuration: cfg.LeaseDuration.Duration, RenewDeadline: cfg.RenewDeadline.Duration, RetryPeriod: cfg.RetryPeriod.Duration,
+		LeaseDuration: cfg.LeaseDuration.Duration, RenewDeadline: cfg.RenewDeadline(), RetryPeriod: cfg.RetryPeriod(),
 	}
 	return c, nil
 }

@@ -89,7 +89,7 @@ func (w *way) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.
 // cut has requests fail after as long as a client waits, from now on.
 func (r *replica) cut() {
 	r.way.meets(func(ctx context.Context, _ string) (time.Duration, error) {
-		ctx, cancel := context.WithTimeout(ctx, config.Default().LeaderElection.RenewDeadline.Duration/attempts)
+		ctx, cancel := context.WithTimeout(ctx, config.Default().LeaderElection.RenewDeadline()/attempts)
 		defer cancel()
 		<-ctx.Done()
 		return 0, ctx.Err()
@@ -157,7 +157,7 @@ func TestTheLeaseIsGivenBackOnceTheWorkHasEnded(t *testing.T) {
 		if term := <-second.led; term.Transitions < 1 {
 			t.Errorf("the second term is %+v", term)
 		}
-		if took, most := time.Since(began), e.config.RetryPeriod.Duration*22/10; took > most {
+		if took, most := time.Since(began), e.config.RetryPeriod()*22/10; took > most {
 			t.Errorf("the second one leads after %s, want at most %s", took, most)
 		}
 		second.stop()
@@ -247,7 +247,7 @@ func TestALeaderThatCannotRenewStopsBeforeAnotherOneLeads(t *testing.T) {
 		if err := first.Fence().Check(); !errors.Is(err, ErrLost) {
 			t.Errorf("the fence says %v", err)
 		}
-		if took, want := time.Since(renewed).Round(time.Millisecond), e.config.RenewDeadline.Duration; took != want {
+		if took, want := time.Since(renewed).Round(time.Millisecond), e.config.RenewDeadline(); took != want {
 			t.Errorf("it ended %s after the last renewal, want %s", took, want)
 		}
 	})
@@ -269,8 +269,8 @@ func TestARenewalCountsFromItsBeginning(t *testing.T) {
 			return 3 * time.Second, nil
 		})
 		<-r.Fence().Done()
-		if got := time.Since(last); got != e.config.RenewDeadline.Duration {
-			t.Errorf("the fence closed %s after the last renewal began, want %s", got, e.config.RenewDeadline.Duration)
+		if got := time.Since(last); got != e.config.RenewDeadline() {
+			t.Errorf("the fence closed %s after the last renewal began, want %s", got, e.config.RenewDeadline())
 		}
 		if err := <-r.ended; !errors.Is(err, ErrLost) {
 			t.Error(err)
@@ -281,7 +281,7 @@ func TestARenewalCountsFromItsBeginning(t *testing.T) {
 // seize gives the lease to somebody else, when nobody is about to renew it.
 func (e *election) seize(by string) {
 	e.Helper()
-	<-time.After(e.config.RetryPeriod.Duration / 2)
+	<-time.After(e.config.RetryPeriod() / 2)
 	lease := e.lease()
 	lease.Spec.HolderIdentity = &by
 	if _, err := e.CoordinationV1().Leases(e.config.ResourceNamespace).Update(e.Context(), lease, metav1.UpdateOptions{}); err != nil {
@@ -305,7 +305,7 @@ func TestALeaderThatSeesAnotherOneStopsAtOnceAndLeavesTheLeaseAlone(t *testing.T
 		if err := <-r.ended; !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), `held by "another"`) {
 			t.Errorf("the error is %v", err)
 		}
-		if took, most := time.Since(began), 2*e.config.RetryPeriod.Duration; took > most {
+		if took, most := time.Since(began), 2*e.config.RetryPeriod(); took > most {
 			t.Errorf("that took %s, want at most %s", took, most)
 		}
 		if holder := e.holder(); holder != "another" {

@@ -19,8 +19,8 @@ const attempts = 3
 // in time for others to be tried, and so does its connection, as it is HTTP/1.1.
 func NewLeaseClient(cfg *rest.Config, election config.LeaderElection) (coordinationv1client.LeasesGetter, error) {
 	own := rest.AddUserAgent(rest.CopyConfig(cfg), "leader-election")
-	own.Timeout = election.RenewDeadline.Duration / attempts
-	own.QPS = -1 // the elector counts for itself, by retryPeriod
+	own.Timeout = election.RenewDeadline() / attempts
+	own.QPS = -1 // the elector counts for itself, by its retry period
 	own.NextProtos = []string{"http/1.1"}
 	own.Dial = (&net.Dialer{Timeout: own.Timeout, KeepAlive: 30 * time.Second}).DialContext // transports are shared by equal configurations
 	return coordinationv1client.NewForConfig(own)

@@ -83,9 +83,7 @@ func (s *leaseServer) config() *rest.Config {
 // quick is an election in which an answer is waited for half a second.
 func quick() config.LeaderElection {
 	election := config.Default().LeaderElection
-	election.LeaseDuration.Duration = 2 * time.Second
-	election.RenewDeadline.Duration = attempts * 500 * time.Millisecond
-	election.RetryPeriod.Duration = 50 * time.Millisecond
+	election.LeaseDuration.Duration = attempts * 500 * time.Millisecond * 3 / 2
 	return election
 }
 

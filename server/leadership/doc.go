@@ -6,7 +6,7 @@
 // [Fence] before whatever only the leader may do. It is open for as long as a renewal of the lease is
 // good for, counted from the moment at which that renewal began, by this process's own clocks:
 //
-//   - A renewal is good for renewDeadline. Others take the lease leaseDuration after they saw it
+//   - A renewal is good for two thirds of leaseDuration. Others take the lease leaseDuration after they saw it
 //     renewed, which is longer, and later than the renewal began. No two clocks are compared.
 //   - Both clocks count: the monotonic one, which nobody sets, and the time of day, which runs on
 //     while the machine is suspended.
@@ -15,7 +15,7 @@
 // Two things stand behind the fence. Answers to clients: [Fence.Check] is called when a call begins and
 // right before it is answered. And requests that change something at the API server: clients made from
 // a [Fence.Guard] configuration do not send them, and give them up, when the fence is closed. What is
-// on its way at that moment has leaseDuration − renewDeadline to arrive.
+// on its way at that moment has a third of leaseDuration to arrive.
 //
 // A [Candidate] runs for the lease with client-go's leaderelection. Asked to stop, it has the work end
 // first, closes the fence, and gives the lease back then:

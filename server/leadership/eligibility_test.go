@@ -126,7 +126,7 @@ func TestWhoStoodByDoesNotWaitAnewForALeaseThatHasRunOut(t *testing.T) {
 		first, second := e.ledByTheFirst()
 		<-time.After(time.Minute)
 		first.cut()
-		<-time.After(e.config.LeaseDuration.Duration + 2*e.config.RetryPeriod.Duration)
+		<-time.After(e.config.LeaseDuration.Duration + 2*e.config.RetryPeriod())
 		second.scheduler.Set(true)
 		second.leads(e, time.Millisecond)
 		second.ends(e)
@@ -149,7 +149,7 @@ func TestALeaseThatIsRenewedIsNotTakenThoughTheSchedulerLeads(t *testing.T) {
 			t.Errorf("the fence of the second says %v", err)
 		}
 		first.stop()
-		second.leads(e, 3*e.config.RetryPeriod.Duration)
+		second.leads(e, 3*e.config.RetryPeriod())
 		second.stop()
 		for _, b := range []*beside{first, second} {
 			if err := <-b.ended; err != nil {
@@ -196,7 +196,7 @@ func TestALeaseIsTakenNoSoonerThanItSays(t *testing.T) {
 		if len(b.led) > 0 {
 			t.Errorf("it leads before %s have passed", lasts)
 		}
-		b.leads(e, 3*e.config.RetryPeriod.Duration)
+		b.leads(e, 3*e.config.RetryPeriod())
 		b.ends(e)
 	})
 }

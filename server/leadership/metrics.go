@@ -23,7 +23,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 		writes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "muster_lease_write_duration_seconds",
 			Help: "Time that the API server took to take or renew the lease, by result: ok, or error. The fence closes when none was ok for " +
-				"leaderElection.renewDeadline.",
+				"two thirds of leaderElection.leaseDuration.",
 			// 1 ms to 16 s: longer than that the client does not wait.
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 		}, []string{"result"}),

@@ -84,8 +84,8 @@ func (l *look) plan() string {
 	if l.byWebhook {
 		gates = "webhook"
 	}
-	return fmt.Sprintf("places pods of %s while they are gated by %s: it nominates nodes and lifts the gates after %s",
-		strings.Join(l.pods, ", "), gates, l.Config.Ahead.Margin.Duration)
+	return fmt.Sprintf("places pods of %s while they are gated by %s: it nominates nodes and lifts the gates",
+		strings.Join(l.pods, ", "), gates)
 }
 
 // since is the first Kubernetes that the chart takes: scheduling gates and policies of validation are stable in it.
@@ -162,7 +162,7 @@ func (l *look) scheduler() {
 		case err != nil: // who cannot reach it does not know
 			c.State, c.Found = Unknown, "could not be read: "+err.Error()
 		case len(leases.Items) == 0:
-			c.State, c.Found = Unknown, "there is none: "+l.Config.Ahead.SchedulerLease
+			c.State, c.Found = Unknown, "there is none: "+l.Config.LeaderElection.Scheduler()
 		default:
 			c.Found = "held by " + holder(&leases.Items[0])
 		}
@@ -208,7 +208,7 @@ func (l *look) extender() {
 
 // schedulerLease returns where the Lease of kube-scheduler is, if muster follows it.
 func (l *look) schedulerLease() (namespace, name string, is bool) {
-	namespace, name, is = strings.Cut(l.Config.Ahead.SchedulerLease, "/")
+	namespace, name, is = strings.Cut(l.Config.LeaderElection.Scheduler(), "/")
 	return namespace, name, is && len(l.pods) > 0
 }
 

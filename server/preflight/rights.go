@@ -79,10 +79,10 @@ func (l *look) needed() []right {
 		}
 		rights = append(rights, binds)
 	}
-	if l.Config.Gangs.PreemptAfter.Duration > 0 {
+	if l.Config.Gangs.Evict != config.EvictNever {
 		rights = append(
 			rights,
-			right{resource: "pods", verbs: []string{"delete"}, otherwise: "no pod is evicted for a gang: set gangs.preemptAfter: 0s"},
+			right{resource: "pods", verbs: []string{"delete"}, otherwise: "no pod is evicted for a gang: set gangs.evict: Never"},
 		)
 	}
 	if namespace, name, is := l.schedulerLease(); is {

@@ -51,7 +51,7 @@ func TestWhatGoesWrongIsSaidWithWhatMayHelp(t *testing.T) {
 			`pod: no pod "default/p" in the view of the cluster`,
 		},
 		"debug pages are switched off": {
-			plain(http.StatusNotFound, `{"error":"GET /debug/explain is not served; debug.enabled is false"}`), "debug.enabled is false",
+			plain(http.StatusNotFound, `{"error":"GET /debug/explain is not served; debug.listen is empty"}`), "debug.listen is empty",
 		},
 		"not ready, and why": {
 			plain(http.StatusServiceUnavailable, `{"error":"the view of the cluster is not complete yet"}`),

@@ -73,7 +73,7 @@ func (d *desk) looks(registry prometheus.Gatherer) []inspect.Endpoint {
 	endpoints := console.NewHealth(console.HealthOptions{
 		Stuck: func() error { return nil }, Ready: d.ready, Metrics: registry, Version: d.about.Version,
 	}).Endpoints()
-	if !d.config.Debug.Enabled {
+	if !d.config.Debug.Enabled() {
 		return endpoints
 	}
 	return slices.Concat(endpoints, d.about.Endpoints("/readyz", "/metrics", "/debug/"), d.pages)
@@ -106,8 +106,8 @@ func (d *desk) ready() error {
 
 // elsewhere returns the answer to requests that are not served here.
 func (d *desk) elsewhere() string {
-	if d.config.Debug.Enabled {
+	if d.config.Debug.Enabled() {
 		return ""
 	}
-	return "debug.enabled is false"
+	return "debug.listen is empty"
 }

@@ -53,7 +53,9 @@ func TestThePagesCanBeSwitchedOff(t *testing.T) {
 	} {
 		for i, enabled := range []bool{true, false} {
 			d := newDesk(t, "")
-			d.config.Debug.Enabled = enabled
+			if !enabled {
+				d.config.Debug.Listen = ""
+			}
 			port := app.Port{Field: fieldListen, Endpoints: d.looks(prometheus.NewRegistry()), Elsewhere: d.elsewhere()}
 			answer := httptest.NewRecorder()
 			port.Handler(access.NewMetrics(prometheus.NewRegistry())).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))

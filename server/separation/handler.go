@@ -81,7 +81,7 @@ const (
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{o, body.Reader{Most: longest, Field: "which is enough for a request", Timeout: timeout, Budget: body.NewBudget(allAtOnce)}}
+	return &Handler{o, body.Reader{Most: longest, Why: "which is enough for a request", Timeout: timeout, Budget: body.NewBudget(allAtOnce)}}
 }
 
 // ServeHTTP implements [http.Handler].

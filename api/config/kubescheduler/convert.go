@@ -20,7 +20,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c := conversion{version: versionOf(apiVersion), gangs: map[string]gangsOption{}, places: map[string]*field.Path{}}
+	c := conversion{version: versionOf(apiVersion), places: map[string]*field.Path{}}
 	whole := c.version.shape()
 	if errs := strict.Decode(nil, written, whole); len(errs) > 0 {
 		return nil, nil, errs.ToAggregate()
@@ -51,7 +51,7 @@ func Convert(data []byte) (document []byte, warnings []string, err error) {
 // conversion gathers what is said about a document while it is converted.
 type conversion struct {
 	version  *version
-	gangs    map[string]gangsOption
+	timeout  *timeout
 	places   map[string]*field.Path // by paths of the document that is made
 	warnings []string
 	errs     field.ErrorList
@@ -63,17 +63,13 @@ func (c *conversion) document(from []profile, whole any) map[string]any {
 	for i := range from {
 		profiles = append(profiles, c.profile(field.NewPath("profiles").Index(i), &from[i], whole))
 	}
-	c.spanGangs(len(from))
+	c.spanTimeout(len(from))
 	made := map[string]any{"apiVersion": v1alpha2.APIVersion, "kind": v1alpha2.Kind}
 	if len(profiles) > 0 {
 		made["profiles"] = profiles
 	}
-	if len(c.gangs) > 0 {
-		gangs := map[string]string{}
-		for name, option := range c.gangs {
-			gangs[name] = option.value.String()
-		}
-		made["gangs"] = gangs
+	if c.timeout != nil {
+		made["gangs"] = map[string]string{"scheduleTimeout": c.timeout.value.String()}
 	}
 	return made
 }

@@ -10,22 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/config/strict"
 )
 
 // coscheduling is the plugin of scheduler-plugins, and of Koordinator, that starts gangs, as muster does in every profile.
 const coscheduling = "Coscheduling"
 
-// The options of gangs that arguments of Coscheduling become.
-const (
-	scheduleTimeout    = "scheduleTimeout"
-	maxScheduleTimeout = "maxScheduleTimeout"
-	deniedTTL          = "deniedTTL"
-)
-
-// gangsOption is an option of gangs, and what says it.
-type gangsOption struct {
+// timeout is gangs.scheduleTimeout, and what says it.
+type timeout struct {
 	value time.Duration
 	path  *field.Path
 	times int
@@ -44,7 +36,7 @@ func (m *making) takeOver(point string, e entry) {
 	}
 }
 
-// coschedulingArgs makes options of gangs of the arguments of Coscheduling, and names the other ones.
+// coschedulingArgs makes gangs.scheduleTimeout of the arguments of Coscheduling, and names the other ones.
 func (m *making) coschedulingArgs(a pluginArgs) {
 	if !m.from.enables(coscheduling, m.version) {
 		m.warnf(a.path, "left out: %s does not run", coscheduling)
@@ -54,11 +46,11 @@ func (m *making) coschedulingArgs(a pluginArgs) {
 		at, raw := a.path.Child(name), a.args[name]
 		switch name {
 		case "permitWaitingTimeSeconds":
-			m.gangsSeconds(scheduleTimeout, at, raw, "it stands for a minute, which gangs.scheduleTimeout is by default")
+			m.timeoutSeconds(at, raw)
 		case "podGroupBackoffSeconds", "deniedPGExpirationTimeSeconds":
-			m.gangsSeconds(deniedTTL, at, raw, "gangs.deniedTTL has to be longer, and a gang takes room that comes up at once all the same")
+			m.warnf(at, "%s is left out: muster looks again after 3s, and a gang takes room that comes up at once", raw)
 		case "defaultTimeout": // Koordinator's
-			m.gangsDuration(at, raw)
+			m.timeoutDuration(at, raw)
 		case "podGroupGCIntervalSeconds", "podGroupExpirationTimeSeconds":
 			m.warnf(at, "%s is left out: muster forgets a gang with its last pod", raw)
 		case "kubeMaster", "kubeConfigPath":
@@ -69,8 +61,8 @@ func (m *making) coschedulingArgs(a pluginArgs) {
 	}
 }
 
-// gangsSeconds makes an option of gangs of a number of seconds. It leaves 0 out, and says why.
-func (m *making) gangsSeconds(option string, path *field.Path, raw []byte, why string) {
+// timeoutSeconds makes gangs.scheduleTimeout of a number of seconds. It leaves 0 out, and says why.
+func (m *making) timeoutSeconds(path *field.Path, raw []byte) {
 	var seconds *int64
 	if errs := strict.Decode(path, raw, &seconds); len(errs) > 0 || seconds == nil {
 		m.errs = append(m.errs, errs...)
@@ -80,16 +72,16 @@ func (m *making) gangsSeconds(option string, path *field.Path, raw []byte, why s
 	case *seconds < 0:
 		m.refuse(path, *seconds, "must not be negative")
 	case *seconds == 0:
-		m.warnf(path, "0 is left out: %s", why)
+		m.warnf(path, "0 is left out: it stands for a minute, which gangs.scheduleTimeout is by default")
 	case *seconds > math.MaxInt64/int64(time.Second):
 		m.refuse(path, *seconds, "is longer than muster can count")
 	default:
-		m.setGangs(option, path, time.Duration(*seconds)*time.Second)
+		m.setTimeout(path, time.Duration(*seconds)*time.Second)
 	}
 }
 
-// gangsDuration makes gangs.scheduleTimeout of a duration.
-func (m *making) gangsDuration(path *field.Path, raw []byte) {
+// timeoutDuration makes gangs.scheduleTimeout of a duration.
+func (m *making) timeoutDuration(path *field.Path, raw []byte) {
 	if string(raw) == "null" {
 		return
 	}
@@ -99,36 +91,26 @@ func (m *making) gangsDuration(path *field.Path, raw []byte) {
 	} else if duration.Duration <= 0 {
 		m.refuse(path, duration.Duration.String(), "must be greater than zero")
 	} else {
-		m.setGangs(scheduleTimeout, path, duration.Duration)
+		m.setTimeout(path, duration.Duration)
 	}
 }
 
-// setGangs sets an option of gangs, which holds for all profiles.
-func (c *conversion) setGangs(option string, path *field.Path, value time.Duration) {
-	other, given := c.gangs[option]
-	if given && other.value != value {
-		const why = "becomes gangs.%s, which holds for all profiles, and %s is %s"
-		c.refuse(path, value.String(), fmt.Sprintf(why, option, other.path, other.value))
+// setTimeout sets gangs.scheduleTimeout, which holds for all profiles.
+func (c *conversion) setTimeout(path *field.Path, value time.Duration) {
+	if c.timeout == nil {
+		c.timeout = &timeout{value: value, path: path}
+	}
+	if other := c.timeout; other.value != value {
+		const why = "becomes gangs.scheduleTimeout, which holds for all profiles, and %s is %s"
+		c.refuse(path, value.String(), fmt.Sprintf(why, other.path, other.value))
 		return
 	}
-	if !given {
-		other = gangsOption{value: value, path: path}
-	}
-	other.times++
-	c.gangs[option] = other
+	c.timeout.times++
 }
 
-// spanGangs says of options of gangs that they hold for profiles that do not say them, and has the longest timeout of a
-// group be no shorter than the usual one.
-func (c *conversion) spanGangs(profiles int) {
-	for _, name := range slices.Sorted(maps.Keys(c.gangs)) {
-		if option := c.gangs[name]; option.times < profiles {
-			c.warnf(option.path, "becomes gangs.%s: %s, which holds for all profiles", name, option.value)
-		}
-	}
-	longest := config.Base().Gangs.MaxScheduleTimeout.Duration
-	if option := c.gangs[scheduleTimeout]; option.value > longest {
-		c.gangs[maxScheduleTimeout] = option
-		c.warnf(option.path, "gangs.%s is %s as well, so that groups may take as long", maxScheduleTimeout, option.value)
+// spanTimeout says of gangs.scheduleTimeout that it holds for profiles that do not say it.
+func (c *conversion) spanTimeout(profiles int) {
+	if t := c.timeout; t != nil && t.times < profiles {
+		c.warnf(t.path, "becomes gangs.scheduleTimeout: %s, which holds for all profiles", t.value)
 	}
 }

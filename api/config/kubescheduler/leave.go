@@ -120,7 +120,7 @@ func (m *making) leaveDisabled(point string, e entry, others bool) {
 	case all && role == multiPoint:
 		m.warnf(e.at(), "%s counts at filter and score; at the other points it turns plugins off in kube-scheduler alone", e.name)
 	case (all || e.name == defaultPreemption) && (role == postFilter || role == multiPoint):
-		m.warnf(e.at(), "%s is turned off in kube-scheduler alone: muster evicts nobody for gangs with gangs.preemptAfter: 0s", e.name)
+		m.warnf(e.at(), "%s is turned off in kube-scheduler alone: muster evicts nobody for gangs with gangs.evict: Never", e.name)
 	case e.name == coscheduling:
 		m.warnf(e.at(), "%s is not turned off: muster starts gangs in every profile", e.name)
 	default:
@@ -151,6 +151,6 @@ func (c *conversion) leaveRest(written []byte) {
 		c.warnings = append(c.warnings, strings.Join(names, ", ")+": these stay with kube-scheduler")
 	}
 	if name := "disablePreemption"; string(rest[name]) == "true" {
-		c.warnf(field.NewPath(name), "true counts for kube-scheduler alone: muster evicts nobody for gangs with gangs.preemptAfter: 0s")
+		c.warnf(field.NewPath(name), "true counts for kube-scheduler alone: muster evicts nobody for gangs with gangs.evict: Never")
 	}
 }

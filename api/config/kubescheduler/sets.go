@@ -32,7 +32,7 @@ func runsAt(point, name string) bool {
 
 // set is a plugin set of muster's in the making.
 type set struct {
-	made config.PluginSet
+	made config.ScoreSet
 	on   map[string]bool
 	off  map[string]bool
 }
@@ -43,7 +43,7 @@ func (s *set) isEmpty() bool { return len(s.on)+len(s.off) == 0 }
 
 func (s *set) enable(name string, weight *int32) {
 	if !s.on[name] {
-		s.made.Enabled = append(s.made.Enabled, config.Plugin{Name: name, Weight: weight})
+		s.made.Enabled = append(s.made.Enabled, config.WeightedPlugin{Name: name, Weight: weight})
 	}
 	s.on[name] = true
 }
@@ -62,7 +62,11 @@ func (s *set) isDefault(name string) bool {
 
 // plugins joins the sets of a profile.
 func plugins(filters, scores *set) config.Plugins {
-	return config.Plugins{Filter: filters.made, Score: scores.made}
+	made := config.Plugins{Filter: config.PluginSet{Disabled: filters.made.Disabled}, Score: scores.made}
+	for _, plugin := range filters.made.Enabled {
+		made.Filter.Enabled = append(made.Filter.Enabled, config.Plugin{Name: plugin.Name})
+	}
+	return made
 }
 
 // filters are the plugins that filter nodes.

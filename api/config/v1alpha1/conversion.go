@@ -77,11 +77,12 @@ func (c *conversion) provider(path *field.Path, name string) {
 	case "", DefaultProvider:
 	case ClusterAutoscalerProvider:
 		score := &c.profile.Plugins.Score
-		decided := func(plugin config.Plugin) bool {
-			return plugin.Name == config.AllPlugins || slices.Contains(config.PluginsOfPriority(plugin.Name), config.NodeResourcesFit)
+		decides := func(name string) bool {
+			return name == config.AllPlugins || slices.Contains(config.PluginsOfPriority(name), config.NodeResourcesFit)
 		}
-		if !slices.ContainsFunc(score.Enabled, decided) && !slices.ContainsFunc(score.Disabled, decided) {
-			score.Enabled = append(score.Enabled, config.Plugin{Name: config.NodeResourcesFit})
+		enabled := slices.ContainsFunc(score.Enabled, func(plugin config.WeightedPlugin) bool { return decides(plugin.Name) })
+		if !enabled && !slices.ContainsFunc(score.Disabled, func(plugin config.Plugin) bool { return decides(plugin.Name) }) {
+			score.Enabled = append(score.Enabled, config.WeightedPlugin{Name: config.NodeResourcesFit})
 		}
 		c.pack(path, name)
 	default:

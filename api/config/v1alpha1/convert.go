@@ -77,11 +77,11 @@ func withFormerWeights(document []byte) ([]byte, error) {
 	if !given {
 		plugins = map[string]any{}
 	}
-	var enabled []config.Plugin
+	var enabled []config.WeightedPlugin
 	for _, name := range []string{config.InterPodAffinity, config.NodeAffinity, config.TaintToleration} {
-		enabled = append(enabled, config.Plugin{Name: name, Weight: new(int32(1))})
+		enabled = append(enabled, config.WeightedPlugin{Name: name, Weight: new(int32(1))})
 	}
-	plugins["score"] = config.PluginSet{Enabled: enabled}
+	plugins["score"] = config.ScoreSet{Enabled: enabled}
 	profile["plugins"] = plugins
 	return json.Marshal(made)
 }
@@ -93,7 +93,7 @@ func convert(data []byte) (document []byte, cfg *config.Configuration, warnings 
 	}
 	var old MusterConfiguration
 	if errs := strict.Decode(nil, written, &old); len(errs) > 0 {
-		return nil, nil, nil, errs.ToAggregate()
+		return nil, nil, nil, v1alpha2.Explained(errs).ToAggregate()
 	}
 	c := conversion{profile: config.Profile{
 		SchedulerName: cmp.Or(old.SchedulerName, corev1.DefaultSchedulerName),

@@ -85,7 +85,7 @@ func (c *conversion) priority(path *field.Path, priority PriorityPolicy, by map[
 	default:
 		by[plugin] = priority
 		score := &c.profile.Plugins.Score
-		score.Enabled = append(score.Enabled, config.Plugin{Name: plugin, Weight: &priority.Weight})
+		score.Enabled = append(score.Enabled, config.WeightedPlugin{Name: plugin, Weight: &priority.Weight})
 		c.strategy(name, argument, priority)
 	}
 }

@@ -27,8 +27,6 @@ type MusterConfiguration struct {
 	LeaderElection config.LeaderElection `json:"leaderElection"`
 	// Timeouts bound how long muster lets things take.
 	Timeouts config.Timeouts `json:"timeouts"`
-	// VerdictStore bounds what is remembered about pods.
-	VerdictStore config.VerdictStore `json:"verdictStore"`
 	// Gangs bounds how groups of pods are started together.
 	Gangs config.Gangs `json:"gangs"`
 

@@ -41,7 +41,7 @@ func Decode(data []byte) (*config.Configuration, error) {
 	}
 	decoded := Of(config.Base())
 	if errs := strict.Decode(nil, document, &decoded); len(errs) > 0 {
-		return nil, explained(errs).ToAggregate()
+		return nil, Explained(errs).ToAggregate()
 	}
 	if errs := decoded.Complete(); len(errs) > 0 {
 		return nil, errs.ToAggregate()

@@ -102,7 +102,7 @@ const (
 	AnnotationGroups = "muster.dev/groups"
 )
 
-// AnnotationGangScope, on a Job, a JobSet or another owner of pods, says which of its pods start together, where something
+// AnnotationGangScope says on a Job, a JobSet or another owner of pods which of its pods start together, where something
 // else is wanted than what its kind does.
 const AnnotationGangScope = "muster.dev/gang-scope"
 

@@ -33,7 +33,7 @@ ports:
     containerPort: {{ include "muster.port" . }}
   - name: health
     containerPort: {{ include "muster.port.health" . }}
-  {{- if dig "debug" "enabled" true .Values.config }}
+  {{- if dig "debug" "listen" "127.0.0.1:8887" .Values.config }}
   - name: debug
     containerPort: {{ include "muster.port.debug" . }}
   {{- end }}

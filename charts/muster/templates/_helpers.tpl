@@ -107,16 +107,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "muster.tls" -}}
 {{- if .Values.tls.selfManaged.enabled }}
 selfManaged:
-  namespace: {{ .Release.Namespace }}
   secretName: {{ include "muster.tls.secret" . }}
-  {{- if include "muster.called" . }}
-  serviceName: {{ include "muster.fullname" . }}
-  {{- end }}
   {{- with include "muster.tls.clientSecret" . }}
   clientSecretName: {{ . }}
-  {{- end }}
-  {{- if include "muster.webhook" . }}
-  webhookName: {{ include "muster.fullname" . }}
   {{- end }}
   {{- if include "muster.sidecar" . }}
   caFile: /etc/muster-tls/ca.crt

@@ -71,8 +71,8 @@ func host(i int) string { return fmt.Sprintf("host-%d", i) }
 // muster is how the one of a pair is run.
 func (o Options) muster(cp *controlplane.ControlPlane, binary string, i int) muster.Options {
 	election := map[string]any{"leaderElect": true, "schedulerLease": leaseNamespace + "/" + leaseName}
-	if !o.Patient { // the times of controlplane.StartSchedulerReplicas
-		election["leaseDuration"], election["renewDeadline"], election["retryPeriod"] = "4s", "3s", "400ms"
+	if !o.Patient { // the time of controlplane.StartSchedulerReplicas
+		election["leaseDuration"] = "4s"
 	}
 	return muster.Options{
 		ControlPlane: cp, Binary: binary, Name: fmt.Sprintf("muster-%d", i), Host: host(i), Progress: o.Progress,

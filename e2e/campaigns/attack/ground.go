@@ -43,11 +43,16 @@ const byHand = "by-hand"
 
 // Bounds that muster is given, so that attacks against them take seconds.
 const (
-	maxScheduleTimeout = 6 * time.Second
+	scheduleTimeout    = 2 * time.Second
+	maxScheduleTimeout = 10 * scheduleTimeout
 	bindTimeout        = 90 * time.Second // which ends what no other bound does
 	maxHolding         = 2
-	maxMembers         = 50
-	maxInFlight        = 128 << 20
+)
+
+// Bounds that muster has: how much bodies may take of its memory, and the largest minMember.
+const (
+	maxInFlight = 256 << 20
+	maxMembers  = 10_000
 )
 
 // ground is where attacks take place: a control plane, and a muster with kube-scheduler.
@@ -111,11 +116,9 @@ func (g *ground) startMuster(ctx context.Context) (err error) {
 		// Nodes without a NodeMetric, as most attacks have them, take pods whatever is on them.
 		Profile: map[string]any{"plugins": map[string]any{"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}}}},
 		Config: map[string]any{
-			"serving":  map[string]any{"maxInFlightBytes": maxInFlight, "maxConnections": maxConnections},
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": (maxScheduleTimeout / 2).String(), "maxScheduleTimeout": maxScheduleTimeout.String(),
-				"maxHoldingPerNamespace": maxHolding, "maxMembers": maxMembers,
+				"scheduleTimeout": scheduleTimeout.String(), "maxHoldingPerNamespace": maxHolding,
 			},
 		},
 	})
@@ -265,11 +268,8 @@ func (s *guarded) client(certificates ...tls.Certificate) *http.Client {
 	}}
 }
 
-// Connections that are opened, and that muster lets be open at a time (serving.maxConnections).
-const (
-	crowd          = 3000
-	maxConnections = 2000
-)
+// crowd is how many connections are opened: more than the 10,000 that muster lets be open at a time.
+const crowd = 12_000
 
 // connectionAttacks are connections that are opened and kept.
 func connectionAttacks() []Attack {

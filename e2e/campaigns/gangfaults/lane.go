@@ -31,13 +31,10 @@ const (
 	// bindTimeout is how long the scheduler waits for a bind call, gangTimeout how long a gang
 	// without a PodGroup may take from its plan to quorum.
 	bindTimeout, gangTimeout = 8 * time.Second, 4 * time.Second
-	// deniedTTL is for how long a denied gang is refused: less than by default, so that runs are
-	// short.
-	deniedTTL = time.Second
+	// deniedTTL is for how long a denied gang is refused.
+	deniedTTL = 3 * time.Second
 	// The election, quicker than by default, and so that a busy machine renews in time.
 	leaseDuration = 10 * time.Second
-	renewDeadline = 8 * time.Second
-	retryPeriod   = 500 * time.Millisecond
 )
 
 // lane is one with relays between the scheduler, muster and the API server.
@@ -137,11 +134,10 @@ func (l *lane) options(s *seat) muster.Options {
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": gangTimeout.String(), "deniedTTL": deniedTTL.String(),
+				"scheduleTimeout": gangTimeout.String(),
 			},
 			"leaderElection": map[string]any{
-				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(), "renewDeadline": renewDeadline.String(),
-				"retryPeriod": retryPeriod.String(),
+				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(),
 			},
 		},
 	}

@@ -70,8 +70,7 @@ func (t *tally) figures(out io.Writer) {
 const (
 	// The election, quicker than by default, so that runs are short.
 	leaseDuration = 6 * time.Second
-	renewDeadline = 4 * time.Second
-	retryPeriod   = 500 * time.Millisecond
+	renewDeadline = leaseDuration * 2 / 3
 	// most is how many replicas there may be.
 	most = 3
 )
@@ -114,10 +113,8 @@ func open(
 				"leaderElection": map[string]any{
 					"leaderElect":   true,
 					"leaseDuration": leaseDuration.String(),
-					"renewDeadline": renewDeadline.String(),
-					"retryPeriod":   retryPeriod.String(),
 				},
-				"timeouts": map[string]any{"filter": "5s", "bind": "10s", "shutdown": "3s"},
+				"timeouts": map[string]any{"filter": "5s", "bind": "10s"},
 			},
 		}
 		l.replicas = append(l.replicas, r)

@@ -196,11 +196,11 @@ func (s *settings) measured() bool { return s.policies.HasAny(v1alpha1.Relieve, 
 
 // budgets bound evictions, as the configuration has them.
 type budgets struct {
-	rate                           rate
-	perPlan, perNode, perWorkload  int
-	workloadCoolDown, nodeCoolDown time.Duration
-	webRate                        rate // of pods whose tier is web
-	webDown                        int
+	rate                 rate
+	perPlan, perWorkload int
+	workloadCoolDown     time.Duration
+	webRate              rate // of pods whose tier is web
+	webDown              int
 }
 
 // rate is a number of evictions in a period.
@@ -226,23 +226,50 @@ func (s *settings) config(mode v1alpha1.Mode) map[string]any {
 		return more
 	}
 	return map[string]any{
-		"mode": mode, "interval": "1s", "planTTL": (planTTL + s.rest()).String(), "planTime": "500ms",
+		"mode": mode, "interval": "1s",
 		"replacementTimeout": (replacementTimeout + s.rest()).String(),
 		"makeRoom":           map[string]any{"pendingFor": "1s"},
 		"budgets":            s.budgets.config(),
-		"coalesce":           of(v1alpha1.Coalesce, map[string]any{"maxNodes": 3, "mark": s.mark, "closedFor": s.closedFor.String()}),
-		"freeDomains":        of(v1alpha1.FreeDomains, map[string]any{"key": rackLabel, "nodes": 1}),
+		"coalesce":           of(v1alpha1.Coalesce, map[string]any{"mark": s.mark, "closedFor": s.closedFor.String()}),
+		"freeDomains":        map[string]any{"key": s.freed(), "nodes": 1},
 		// The first rescheduler's clock is ahead of that which tells when nodes were created, if any is.
 		"respread": of(v1alpha1.Respread, map[string]any{"newFor": (newFor + s.skew.Abs()).String()}),
 		"relieve": of(v1alpha1.Relieve, map[string]any{
-			"samples": 1, "maxNodes": 2, "highThresholds": percent(60), "targetThresholds": percent(50),
+			"highThresholds": percent(60), "targetThresholds": percent(50),
 		}),
-		"balance":  of(v1alpha1.Balance, map[string]any{"samples": 1, "maxNodes": 2, "margins": percent(8), "minGain": 5}),
+		"balance":  of(v1alpha1.Balance, map[string]any{"margins": percent(8)}),
 		"separate": of(v1alpha1.Separate, map[string]any{}),
 		// Nodes that are emptied put pods of one controller together.
-		"repair":    of(v1alpha1.Repair, map[string]any{"duplicates": !s.gathers()}),
-		"evictable": map[string]any{"allowSingleReplica": s.allowSingle, "allowClaims": s.allowClaims},
+		"repair":    map[string]any{"checks": s.checks()},
+		"evictable": map[string]any{"minReplicas": s.minReplicas(), "allowClaims": s.allowClaims},
 	}
+}
+
+// freed returns the label of the domains that are freed, "" for none.
+func (s *settings) freed() string {
+	if !s.policies.Has(v1alpha1.FreeDomains) {
+		return ""
+	}
+	return rackLabel
+}
+
+// checks returns what is repaired.
+func (s *settings) checks() (checks []string) {
+	if !s.policies.Has(v1alpha1.Repair) {
+		return nil
+	}
+	if !s.gathers() {
+		checks = append(checks, config.CheckDuplicates)
+	}
+	return append(checks, config.UsualRepairs()...)
+}
+
+// minReplicas returns how many a controller is to have for one to move.
+func (s *settings) minReplicas() int {
+	if s.allowSingle {
+		return 0
+	}
+	return 1
 }
 
 func (b *budgets) config() map[string]any {
@@ -251,7 +278,7 @@ func (b *budgets) config() map[string]any {
 		web["maxDown"] = b.webDown
 	}
 	return map[string]any{
-		"rate": b.rate.config(), "perPlan": b.perPlan, "perNode": b.perNode, "perWorkload": b.perWorkload,
-		"workloadCoolDown": b.workloadCoolDown.String(), "nodeCoolDown": b.nodeCoolDown.String(), "selected": []any{web},
+		"rate": b.rate.config(), "perPlan": b.perPlan, "nodesPerPlan": 2, "perWorkload": b.perWorkload,
+		"workloadCoolDown": b.workloadCoolDown.String(), "selected": []any{web},
 	}
 }

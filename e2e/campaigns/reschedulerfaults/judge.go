@@ -237,7 +237,7 @@ func (s *story) judgeCoolDown(before, m move) (findings []finding) {
 	if controller != "" && controllerOf(before.life.object) == controller && passed+slack < s.budgets.workloadCoolDown {
 		tell("workload")
 	}
-	if before.life.object.Spec.NodeName == m.life.object.Spec.NodeName && passed+slack < s.budgets.nodeCoolDown {
+	if before.life.object.Spec.NodeName == m.life.object.Spec.NodeName && passed+slack < s.budgets.workloadCoolDown/10 {
 		tell("node")
 	}
 	return findings

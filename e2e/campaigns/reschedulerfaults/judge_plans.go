@@ -35,16 +35,10 @@ func (s *story) judgePlans() (findings []finding) {
 				findings, faultcampaign.Found(overBudget, "plan %s has %d steps, of %d per plan", p.object.Name, len(p.object.Spec.Steps), b.perPlan),
 			)
 		}
-		ofNode, ofWorkload := map[string]int{}, map[types.UID]int{}
+		ofWorkload := map[types.UID]int{}
 		for i := range p.object.Spec.Steps {
 			step := &p.object.Spec.Steps[i]
-			ofNode[step.From]++
 			ofWorkload[step.Controller.UID]++
-			if n := ofNode[step.From]; s.budgets.perNode > 0 && n > s.budgets.perNode {
-				findings = append(
-					findings, faultcampaign.Found(overBudget, "plan %s moves %d pods of node %s, of %d", p.object.Name, n, step.From, s.budgets.perNode),
-				)
-			}
 			if n := ofWorkload[step.Controller.UID]; s.budgets.perWorkload > 0 && n > s.budgets.perWorkload {
 				findings = append(findings, faultcampaign.Found(
 					overBudget, "plan %s moves %d pods of %s, of %d", p.object.Name, n, step.Controller.Name, s.budgets.perWorkload,

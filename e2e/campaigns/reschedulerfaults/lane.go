@@ -29,7 +29,8 @@ import (
 const (
 	// planTTL is when a plan expires, replacementTimeout when one fails whose replacement does
 	// not come: less than by default, so that runs are short.
-	planTTL, replacementTimeout = 15 * time.Second, 6 * time.Second
+	replacementTimeout = 6 * time.Second
+	planTTL            = 5 * replacementTimeout
 	// leaseDuration is how long the lease of the reschedulers lasts.
 	leaseDuration = 6 * time.Second
 	// most is how many reschedulers there may be.
@@ -96,9 +97,9 @@ func (l *lane) start(ctx context.Context, s *settings) error {
 		ClockSkew:    s.skew,
 		Selection:    s.selection,
 		Config: map[string]any{
-			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String(), "renewDeadline": "4500ms", "retryPeriod": "500ms"},
+			"leaderElection": map[string]any{"leaseDuration": leaseDuration.String()},
 			"rescheduler":    s.config(s.mode),
-			"gangs":          map[string]any{"scheduleTimeout": "4s", "deniedTTL": "1s"},
+			"gangs":          map[string]any{"scheduleTimeout": "4s"},
 		},
 	}
 	if s.measured() {

@@ -110,13 +110,10 @@ func (w *writer) budgets() budgets {
 	r := w.rand
 	b := budgets{
 		perPlan: 4 + r.IntN(6), perWorkload: 2 + r.IntN(2),
-		workloadCoolDown: w.coolDown(), nodeCoolDown: w.coolDown(),
+		workloadCoolDown: w.coolDown(),
 	}
 	if r.IntN(8) == 0 {
 		b.rate = rate{2 + r.IntN(3), time.Duration(4+r.IntN(9)) * time.Second}
-	}
-	if r.IntN(4) == 0 {
-		b.perNode = 1 + r.IntN(2)
 	}
 	if r.IntN(6) == 0 {
 		b.webRate = rate{1 + r.IntN(2), time.Duration(4+r.IntN(9)) * time.Second}

@@ -78,7 +78,6 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 			"filter": map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}},
 			"score":  map[string]any{"enabled": []any{map[string]any{"name": "LoadAware"}}},
 		}},
-		Config: map[string]any{"serving": map[string]any{"profiling": true}},
 	})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -34,7 +33,8 @@ import (
 
 func main() {
 	if err := run("../gang/operators", os.Stdout); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "operators:", err)
+		os.Exit(1)
 	}
 }
 
@@ -64,7 +64,9 @@ func run(dumps string, out io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s\n\nfigure operators_whole_without_edits=%d\nfigure operators_silently_single=%d\n", reasons.String(), whole, silent)
+	_, err := fmt.Fprintf(
+		out, "%s\n\nfigure operators_whole_without_edits=%d\nfigure operators_silently_single=%d\n", reasons.String(), whole, silent,
+	)
 	return err
 }
 
@@ -115,7 +117,8 @@ func (o *operator) judge(dumps string) (*report, error) {
 		return nil, err
 	}
 	bound, err := gangsOf(c, on, o.pods)
-	r.moved = r.members && err == nil && maps.EqualFunc(gangs.specs, bound.specs, func(a, b *membership.Spec) bool { return a.AsksAsMuchAs(b) })
+	r.moved = r.members && err == nil &&
+		maps.EqualFunc(gangs.specs, bound.specs, func(a, b *membership.Spec) bool { return a.AsksAsMuchAs(b) })
 	return r, err
 }
 
@@ -128,7 +131,7 @@ func bind(c *cluster.Cluster, names []string) (pods []*cluster.Pod, err error) {
 	}
 	for _, pod := range c.Pending() {
 		if slices.Contains(names, pod.Name) {
-			bound := pod.Pod.DeepCopy()
+			bound := pod.DeepCopy()
 			bound.Spec.NodeName = node.Name
 			if err := c.Set(bound); err != nil {
 				return nil, err

@@ -27,9 +27,10 @@ func all() []operator {
 		{name: "XGBoostJob", dump: kubeflow, pods: []string{"xgb-master-0", "xgb-worker-0"}, least: 3},
 		{name: "PaddleJob", dump: kubeflow, pods: []string{"paddle-worker-0"}, least: 2},
 		{name: "JAXJob", dump: kubeflow, pods: []string{"jax-worker-0"}, least: 2},
-		{name: "MPIJob", dump: "kubeflow/testdata/mpijobs.yaml", pods: []string{"mpi-launcher-abcde", "mpi-worker-0"}, least: 4, elastic: []string{
-			"few-launcher-abcde", "few-worker-0",
-		}, elasticLeast: 3},
+		{
+			name: "MPIJob", dump: "kubeflow/testdata/mpijobs.yaml", pods: []string{"mpi-launcher-abcde", "mpi-worker-0"}, least: 4,
+			elastic: []string{"few-launcher-abcde", "few-worker-0"}, elasticLeast: 3,
+		},
 		{name: "KubeRay (RayCluster)", dump: ray, pods: []string{
 			"fixed-head-abcde", "fixed-gpu-worker-abcde", "fixed-tpu-worker-abcde",
 		}, least: 12, elastic: []string{"scaled-head-abcde", "scaled-gpu-worker-abcde"}, elasticLeast: 3},

@@ -265,7 +265,7 @@ func TestErrorsTeach(t *testing.T) {
 			},
 		},
 		"nothing listens in the pod": {func(c *cluster) { c.run("team", "a") }, "", []string{
-			"pod team/a, port 8887: nothing listens there: debug.enabled is false",
+			"pod team/a, port 8887: nothing listens there: debug.listen is empty",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

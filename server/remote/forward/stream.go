@@ -27,7 +27,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	if strings.Contains(e.message, "connection refused") {
 		return fmt.Sprintf(
-			"%s: nothing listens there: debug.enabled is false in muster's configuration, or its address (debug.listen, rescheduler.listen) is "+
+			"%s: nothing listens there: debug.listen is empty in muster's configuration, or its address (debug.listen, rescheduler.listen) is "+
 				"another one; then use 'kubectl port-forward' and --server", e.at,
 		)
 	}

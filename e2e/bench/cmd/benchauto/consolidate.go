@@ -32,11 +32,11 @@ const (
 // unbounded is a rescheduler that only empties nodes, as fast as it can.
 func unbounded() map[string]any {
 	return map[string]any{
-		"mode": "Auto", "interval": "1s", "planTTL": "1h",
-		"makeRoom": map[string]any{"enabled": false}, "repair": map[string]any{"enabled": false},
-		"coalesce": map[string]any{"enabled": true, "maxNodes": 0},
+		"mode": "Auto", "interval": "1s", "replacementTimeout": "12m",
+		"makeRoom": map[string]any{"enabled": false},
+		"coalesce": map[string]any{"enabled": true},
 		"budgets": map[string]any{
-			"rate": map[string]any{"evictions": 0}, "perPlan": 50, "perWorkload": 0, "workloadCoolDown": "0s", "nodeCoolDown": "0s",
+			"rate": map[string]any{"evictions": 0}, "perPlan": 50, "nodesPerPlan": 0, "perWorkload": 0, "workloadCoolDown": "0s",
 		},
 	}
 }

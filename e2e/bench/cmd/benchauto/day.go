@@ -105,12 +105,12 @@ func (p pace) says(d time.Duration) string { return p.of(d).Round(time.Milliseco
 // takes a control plane its time is not shortened: replacements, and plans.
 func automatic(p pace) map[string]any {
 	return map[string]any{
-		"mode": "Auto", "interval": p.says(30 * time.Second), "planTTL": "2m", "replacementTimeout": "30s", "planTime": "1s",
+		"mode": "Auto", "interval": p.says(30 * time.Second), "replacementTimeout": "30s",
 		"makeRoom": map[string]any{"pendingFor": p.says(30 * time.Second)},
 		"coalesce": map[string]any{"enabled": true, "mark": "Taint", "closedFor": p.says(time.Hour)},
 		"budgets": map[string]any{
 			"rate":             map[string]any{"evictions": 60, "per": p.says(time.Hour)},
-			"workloadCoolDown": p.says(10 * time.Minute), "nodeCoolDown": p.says(time.Minute),
+			"workloadCoolDown": p.says(10 * time.Minute),
 		},
 	}
 }

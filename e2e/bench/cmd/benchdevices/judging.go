@@ -54,7 +54,7 @@ func newJudging(nodes int) (*judging, error) {
 	}
 	alone := &config.Profile{SchedulerName: corev1.DefaultSchedulerName, Plugins: config.Plugins{
 		Filter: config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}, Enabled: []config.Plugin{{Name: config.DynamicResources}}},
-		Score:  config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}},
+		Score:  config.ScoreSet{Disabled: []config.Plugin{{Name: "*"}}},
 	}}
 	if j.alone, err = predicates.NewProfile(alone); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func prepare(ctx context.Context, l *lab.Lab, out io.Writer) (g *ground, err err
 	g = &ground{Lab: l}
 	server, err := muster.Start(ctx, muster.Options{
 		ControlPlane: l.ControlPlane, Selection: muster.Muster, Gates: muster.UntilPlace, Progress: out,
-		Config: map[string]any{"gangs": map[string]any{"preemptAfter": "100ms", "scheduleTimeout": "10m"}},
+		Config: map[string]any{"gangs": map[string]any{"scheduleTimeout": "10m"}},
 	})
 	if err != nil {
 		return nil, err

@@ -80,11 +80,12 @@ func newBalancing(day *loadedDay, window time.Duration) (*balancing, error) {
 	budgets := &cfg.Rescheduler.Budgets
 	b.limits = executor.Limits{
 		Rate:             executor.Rate{Evictions: int(budgets.Rate.Evictions), Per: budgets.Rate.Per.Duration},
-		WorkloadCoolDown: budgets.WorkloadCoolDown.Duration, NodeCoolDown: budgets.NodeCoolDown.Duration,
+		WorkloadCoolDown: budgets.WorkloadCoolDown.Duration, NodeCoolDown: budgets.NodeCoolDown(),
 	}
 	meter := policy.NewMeter(cfg, load)
 	b.measured = policy.Measured{
-		Hot: policy.NewHot(&cfg.Rescheduler.Relieve, meter), Uneven: policy.NewUneven(&cfg.Rescheduler.Balance, meter),
+		Hot:    policy.NewHot(&cfg.Rescheduler.Relieve, meter, policy.HotSamples),
+		Uneven: policy.NewUneven(&cfg.Rescheduler.Balance, meter, policy.UnevenSamples),
 	}
 	b.policies = policy.All(&cfg.Rescheduler, b.measured)
 	for n := range loadedNodes {
