@@ -29,8 +29,9 @@ func (i *inbox) put(state cluster.PodState) {
 	case of || state.Pod != nil && membership.Gated(state.Pod.Pod):
 		i.members.Insert(state.UID)
 	case i.members.Has(state.UID):
-		i.members.Delete(state.UID)
-		state.Pod = nil
+		if state.Pod == nil || state.Pod.Spec.NodeName != "" {
+			i.members.Delete(state.UID) // else the scheduler may have to be told that it is of no gang any more
+		}
 	default:
 		return
 	}

@@ -253,6 +253,34 @@ func TestAWakeThatFailsIsRepeated(t *testing.T) {
 	}
 }
 
+func TestAMemberThatWasRefusedIsWokenWhenItIsOfNoGangAnyMore(t *testing.T) {
+	for name, failures := range map[string]error{"at once": nil, "after writes have failed": errors.New("too many requests")} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				member := members("g", 2, "1")[0]
+				p.set(node("a", "1"), podGroup("g", 2), member)
+				p.after(time.Second)
+				if got := p.filter(member); got != core.ReasonSiblings {
+					t.Fatalf("it is told %q", got)
+				}
+				p.refuse(failures)
+				single := member.DeepCopy()
+				single.Labels = nil
+				p.set(single)
+				p.after(3 * core.WakeRetry)
+				p.refuse(nil)
+				p.after(2 * core.WakeRetry)
+				if got := p.written(); len(got) == 0 || got[len(got)-1] != "wake g-0" || failures == nil && len(got) != 1 {
+					t.Errorf("writes: %q, want that it is woken", got)
+				}
+				p.bind(single, "a")
+				p.after(time.Minute)
+				p.wrote("once it has a place")
+			})
+		})
+	}
+}
+
 func TestAMemberThatIsGoneIsNotWokenAgain(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "1"), podGroup("g", 1))

@@ -28,6 +28,9 @@ type Cluster struct {
 	Jobs        []*batchv1.Job
 	// Pods without an owner, in the order in which they arrive.
 	Pods []*corev1.Pod
+
+	// Owners own some of Pods, and are created before them. No controller makes other pods of them.
+	Owners []*batchv1.Job
 }
 
 // PodCount is the number of pods that the workloads amount to.

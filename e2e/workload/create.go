@@ -3,11 +3,13 @@ package workload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 )
@@ -36,12 +38,18 @@ func (c *Cluster) CreateWorkloads(ctx context.Context, client kubernetes.Interfa
 			return fmt.Errorf("create deployment %s: %w", d.Name, err)
 		}
 	}
-	for _, j := range c.Jobs {
-		if _, err := client.BatchV1().Jobs(j.Namespace).Create(ctx, j, metav1.CreateOptions{}); err != nil {
+	uids := map[string]types.UID{}
+	for _, j := range slices.Concat(c.Jobs, c.Owners) {
+		created, err := client.BatchV1().Jobs(j.Namespace).Create(ctx, j, metav1.CreateOptions{})
+		if err != nil {
 			return fmt.Errorf("create job %s: %w", j.Name, err)
 		}
+		uids[j.Name] = created.UID
 	}
 	return inParallel(ctx, c.Pods, func(ctx context.Context, p *corev1.Pod) error {
+		if owner := metav1.GetControllerOfNoCopy(p); owner != nil && owner.Kind == "Job" && uids[owner.Name] != "" {
+			owner.UID = uids[owner.Name]
+		}
 		if _, err := client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create pod %s: %w", p.Name, err)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // AsPods is the cluster with pods instead of its Deployments and Jobs, owned as if their controllers had created them. No
-// kube-controller-manager is needed for them to be there.
+// kube-controller-manager is needed for them to be there. Jobs are created all the same: muster asks who owns a pod.
 func (c *Cluster) AsPods() *Cluster {
-	pods := &Cluster{Nodes: c.Nodes}
+	pods := &Cluster{Nodes: c.Nodes, Owners: c.Jobs}
 	for _, d := range c.Deployments {
 		set := d.Name + "-1"
 		pods.add(&d.Spec.Template, int(*d.Spec.Replicas), d.Namespace, "apps/v1", "ReplicaSet", set)
