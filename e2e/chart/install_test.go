@@ -149,6 +149,7 @@ func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	c.Must(c.StartKWOK(c.Context()))
 	c.Must(c.StartMetricsServer(c.Context()))
 	s := smoke{c, k.url("http", portVerbs, ""), k.url("http", portSeparate, "/separate")}
+	s.operators()
 	s.nominations()
 	startScheduler()
 	s.usage()

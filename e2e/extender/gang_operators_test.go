@@ -25,26 +25,6 @@ type operator struct {
 	kind     string
 }
 
-// define has the API server know the custom resource. Nothing of it is checked.
-func (o *operator) define() {
-	o.Helper()
-	o.Create(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": o.resource.GroupResource().String(), "annotations": map[string]any{
-			"api-approved.kubernetes.io": "unapproved, for a test",
-		}},
-		"spec": map[string]any{
-			"group": o.resource.Group, "scope": "Namespaced",
-			"names": map[string]any{"kind": o.kind, "plural": o.resource.Resource},
-			"versions": []any{map[string]any{
-				"name": o.resource.Version, "served": true, "storage": true, "schema": map[string]any{
-					"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-				},
-			}},
-		},
-	}})
-}
-
 // makes creates an object of the resource, and returns who owns what is made for it.
 func (o *operator) makes(name string, spec map[string]any) metav1.OwnerReference {
 	o.Helper()
@@ -196,7 +176,7 @@ func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string
 	c.Discard() // of its custom resource
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	o := &operator{c, resource, kind}
-	o.define()
+	o.Define(o.resource, o.kind)
 	o.Eventually("muster follows it", func() error { return w.logs("resource=" + resource.GroupResource().String()) })
 	return o, w
 }

@@ -52,6 +52,26 @@ func (l *Lab) Try(object runtime.Object) error {
 	return nil
 }
 
+// Define has the API server know a custom resource of namespaces. Nothing of its objects is checked.
+func (l *Lab) Define(resource schema.GroupVersionResource, kind string) {
+	l.Helper()
+	l.Create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": resource.GroupResource().String(), "annotations": map[string]any{
+			"api-approved.kubernetes.io": "unapproved, for a test",
+		}},
+		"spec": map[string]any{
+			"group": resource.Group, "scope": "Namespaced",
+			"names": map[string]any{"kind": kind, "plural": resource.Resource},
+			"versions": []any{map[string]any{
+				"name": resource.Version, "served": true, "storage": true, "schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+				},
+			}},
+		},
+	}})
+}
+
 // resourceOf is the resource of a kind, as the API server serves it.
 func (p *plane) resourceOf(kind schema.GroupVersionKind) (metav1.APIResource, error) {
 	if known, is := p.served.Load(kind); is {
