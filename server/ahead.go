@@ -111,7 +111,7 @@ func newGangs(
 	b *base, a *api, keeper *reservation.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
 ) *gang.Manager {
 	gangs := &b.Config.Gangs
-	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume.Duration)
+	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume())
 	limits.Bounds, limits.MaxHolding = membership.BoundsOf(gangs), int(gangs.MaxHoldingPerNamespace)
 	limits.WaitWhenShort = gangs.WhenShort != config.WhenShortFinish
 	if gangs.WhenShort == config.WhenShortBreak {
@@ -162,7 +162,7 @@ func newNominator(
 	b *base, keeper *reservation.Keeper, placeholders *placeholder.Placeholders, profiles *predicates.Profiles,
 	client *nomination.RESTClient, writer *nomination.Writer, before func(priority int32),
 ) *nomination.Nominator {
-	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume.Duration)
+	limits := nomination.DefaultLimits(b.Config.Timeouts.Assume())
 	limits.MinSaving = b.Config.Nomination.MinSaving.Duration
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,

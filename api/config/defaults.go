@@ -36,7 +36,6 @@ func Base() *Configuration {
 		Timeouts: Timeouts{
 			Filter: metav1.Duration{Duration: 5 * time.Second},
 			Bind:   metav1.Duration{Duration: 30 * time.Second},
-			Assume: metav1.Duration{Duration: 30 * time.Second},
 		},
 		Nomination: Nomination{
 			MinSaving: metav1.Duration{Duration: 4 * time.Millisecond},

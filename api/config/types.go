@@ -219,17 +219,16 @@ type Timeouts struct {
 	// and preempt. Scheduling stands still while one of them runs. Raise it when calls are cut off on
 	// a slow machine; write what kube-scheduler's configuration says. Defaults to 5s.
 	Filter metav1.Duration `json:"filter"`
-	// Bind is the httpTimeout that kube-scheduler is given for bind, and how long calls in flight may finish
-	// after muster was told to stop: a bind call is the longest. Write what kube-scheduler's configuration
-	// says. Defaults to 30s.
+	// Bind is the httpTimeout that kube-scheduler is given for bind, how long calls in flight may finish after
+	// muster was told to stop, as a bind call is the longest, and how long a pod that muster has placed counts on
+	// its node while the watch says nothing of it. Write what kube-scheduler's configuration says. Defaults to 30s.
 	Bind metav1.Duration `json:"bind"`
-	// Assume is how long a pod counts as placed on its node while the watch neither
-	// confirms nor refutes it. It does not run while the pod is nominated to that node, as
-	// kube-scheduler nominates a pod before it waits for volumes or devices. Where
-	// kube-scheduler does not (before 1.35), it should be longer than such waits
-	// take. Defaults to 30s.
-	Assume metav1.Duration `json:"assume"`
 }
+
+// Assume returns how long a pod counts as placed on its node while the watch neither confirms nor refutes it: as long as
+// a bind call may take. It does not run while the pod is nominated to that node, as kube-scheduler nominates a pod before
+// it waits for volumes or devices.
+func (t Timeouts) Assume() time.Duration { return t.Bind.Duration }
 
 // Shutdown returns how long calls in flight may finish after muster was told to stop: as long as the longest of them.
 func (t Timeouts) Shutdown() time.Duration { return t.Bind.Duration }

@@ -73,8 +73,7 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 
 func (t Timeouts) validate(path *field.Path) field.ErrorList {
 	errs := validatePositive(path.Child("filter"), t.Filter)
-	errs = append(errs, validatePositive(path.Child("bind"), t.Bind)...)
-	return append(errs, validatePositive(path.Child("assume"), t.Assume)...)
+	return append(errs, validatePositive(path.Child("bind"), t.Bind)...)
 }
 
 func (n Nomination) validate(path *field.Path) field.ErrorList {

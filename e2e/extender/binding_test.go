@@ -26,7 +26,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	c := newCluster(t, nodes...)
 	c.createPods(workload.NewPods("pod", count, "1", workload.ScheduledBy(byHand))...)
 	pods := c.Pods()
-	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m, assume: 5m}\n"}) // a slow machine takes its time for this number
+	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m}\n"}) // a slow machine takes its time for this number
 	place := map[string]string{}                                                        // every pod's node
 	for name := range pods {
 		place[name] = nodes[len(place)%len(nodes)].Name

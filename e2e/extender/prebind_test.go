@@ -76,11 +76,11 @@ func (l *lateClaim) provide() {
 // kube-scheduler waits for the volume before it asks muster to bind the pod, many times longer than an unheard-of
 // assumption lives.
 func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
-	const assume = time.Second
+	const assume = 3 * time.Second // and how long a bind call may take
 	c := newCluster(t, workload.NewNode("a", "64"))
 	claim := c.newLateClaim("late")
 	s := c.serve(muster.Options{
-		Text: "profiles: [{offload: true, nodeSelection: Muster}]\ntimeouts: {assume: " + assume.String() + "}",
+		Text: "profiles: [{offload: true, nodeSelection: Muster}]\ntimeouts: {bind: " + assume.String() + "}",
 	})
 	c.Schedule(s.schedulerConfig(nil))
 	c.createPods(workload.NewPod("first", "2", withPort, claim.used))

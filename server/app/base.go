@@ -48,7 +48,7 @@ func NewBase(name string, o Options, ownerGrace time.Duration) *Base {
 		Options: o,
 		About:   &inspect.Process{Name: name, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
 		Cluster: cluster.New(cluster.Options{
-			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume.Duration, Affiliator: owners, OwnerGrace: ownerGrace,
+			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume(), Affiliator: owners, OwnerGrace: ownerGrace,
 		}),
 		Owners: owners,
 		Load:   loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)},

@@ -50,7 +50,7 @@ type Options struct {
 // BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
 // on its node by assumption, so that its room is not given away meanwhile.
 func BindTime(timeouts config.Timeouts) time.Duration {
-	return min(timeouts.Bind.Duration, timeouts.Assume.Duration/2)
+	return min(timeouts.Bind.Duration, timeouts.Assume()/2)
 }
 
 // Extender answers the verbs of kube-scheduler. It is safe for concurrent use.

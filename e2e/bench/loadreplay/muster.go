@@ -70,7 +70,7 @@ func newMuster(w *Workload, q *queue, selection config.NodeSelection) (*muster, 
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	m := &muster{queue: q, numbers: map[string]int{}, pods: map[*Pod]*corev1.Pod{}, selected: selection}
 	m.cluster = cluster.New(cluster.Options{
-		Logger: log, Registerer: registry, AssumeTTL: cfg.Timeouts.Assume.Duration, Clock: simulated{queue: q},
+		Logger: log, Registerer: registry, AssumeTTL: cfg.Timeouts.Assume(), Clock: simulated{queue: q},
 	})
 	for i := range w.Nodes {
 		name := fmt.Sprintf("node-%d", i)

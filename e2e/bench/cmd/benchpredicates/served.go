@@ -24,7 +24,7 @@ const visitors = "visitors"
 
 const servedConfig = `apiVersion: config.muster.dev/v1alpha2
 kind: MusterConfiguration
-timeouts: {assume: 1h}
+timeouts: {bind: 1h}
 profiles:
 - schedulerName: default-scheduler
 - schedulerName: ` + visitors + `
