@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
 )
 
 func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
@@ -16,7 +17,7 @@ func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
 		"coalesce":  map[string]any{"enabled": true, "mark": "Cordon"},
 		"scaleDown": map[string]any{"annotate": true},
 	})
-	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
+	l.createPod("stays", "0", workload.On("n2")) // without, n2 would be the empty node to leave alone
 	l.Eventually("stays runs", func() error { return l.isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
@@ -78,7 +79,7 @@ func (l *cluster) isMarked(name string, cordoned bool, want map[string]string) e
 func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
-	l.createPod("stays", "0") // without, n2 would be the empty node to leave alone
+	l.createPod("stays", "0", workload.On("n2")) // without, n2 would be the empty node to leave alone
 	l.Eventually("stays runs", func() error { return l.isOn(l.Pod("stays"), "n2") })
 	l.reschedule()
 	plan := l.awaitPlan(v1alpha1.Pending, "")
