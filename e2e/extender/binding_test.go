@@ -27,7 +27,7 @@ func TestTwoThousandBindingsAtOnce(t *testing.T) {
 	c.createPods(workload.NewPods("pod", count, "1", workload.ScheduledBy(byHand))...)
 	pods := c.Pods()
 	s := c.serve(muster.Options{Text: ofByHand + "timeouts: {bind: 5m}\n"}) // a slow machine takes its time for this number
-	place := map[string]string{}                                                        // every pod's node
+	place := map[string]string{}                                            // every pod's node
 	for name := range pods {
 		place[name] = nodes[len(place)%len(nodes)].Name
 	}

@@ -18,7 +18,8 @@ func (w *world) clone() *world {
 func (s *State) clone() *State {
 	c := &State{
 		limits: s.limits, lastHold: s.lastHold, lastCommit: s.lastCommit, renewed: s.renewed, looksAt: s.looksAt,
-		stopped: s.stopped, holding: maps.Clone(s.holding), unwoken: maps.Clone(s.unwoken), freed: maps.Clone(s.freed), doomed: maps.Clone(s.doomed),
+		stopped: s.stopped, holding: maps.Clone(s.holding), unwoken: maps.Clone(s.unwoken), freed: maps.Clone(s.freed),
+		doomed:  maps.Clone(s.doomed),
 		changed: maps.Clone(s.changed),
 	}
 	same := map[*group]*group{}
