@@ -12,11 +12,11 @@ import (
 
 // claims finds where members would go once cordoned nodes are opened, as if each were there before the next one is looked
 // at: for all that must start together, or for none.
-func (s *search) claims(e core.FindPlaces) (claims []core.Planned) {
-	if !e.Claim || e.Store == nil {
+func (p *ports) claims(s core.Search) (claims []core.Planned) {
+	if s.Store == nil {
 		return nil
 	}
-	snap := s.cluster.Snapshot()
+	snap := p.cluster.Snapshot()
 	var cordoned []*cluster.Node
 	for node := range snap.Nodes() {
 		if node.Spec.Unschedulable {
@@ -26,16 +26,16 @@ func (s *search) claims(e core.FindPlaces) (claims []core.Planned) {
 	if len(cordoned) == 0 {
 		return nil
 	}
-	world, deadline := scenario.New(snap), s.budget.deadline()
-	for _, p := range e.Parts {
-		missing := p.AtLeast
-		for _, pod := range p.Pods {
+	world, deadline := scenario.New(snap), p.budget.deadline()
+	for _, part := range s.Parts {
+		missing := part.AtLeast
+		for _, pod := range part.Pods {
 			if missing == 0 {
 				break
 			}
-			judge := world.Judge(e.Store.Profile.JudgeFit(pod, snap))
+			judge := world.Judge(s.Store.Profile.JudgeFit(pod, snap))
 			at := slices.IndexFunc(cordoned, func(node *cluster.Node) bool {
-				return !s.clock.Now().After(deadline) && judge.FitsIn(opened(world.Node(node.Index)))
+				return !p.clock.Now().After(deadline) && judge.FitsIn(opened(world.Node(node.Index)))
 			})
 			if at < 0 {
 				return nil

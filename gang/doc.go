@@ -11,9 +11,8 @@
 //     on the PodGroup, and all of them go. Before that nothing is bound.
 //
 // Package core decides about a gang: a state machine that knows no clock and no client. A [Manager] is the
-// shell around it: it takes the lock, tells the time, feeds events to the core, and carries out their effects.
-// Searches for places are the shell's, too: the core names the members to search for, and is told the result
-// before any other event.
+// shell around it: it takes the lock, feeds events to the core, and carries out their effects. What the core reads of the
+// cluster, and the searches that it asks for, are its ports: see [core.Ports].
 //
 // What holds at any time:
 //

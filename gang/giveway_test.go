@@ -118,7 +118,7 @@ func TestAPlanGivesWayToASinglePod(t *testing.T) {
 		if got := p.cluster.Assumed(low[0].UID); got != "a" {
 			t.Fatalf("the gang counts on %q", got)
 		}
-		store := p.view.profiles.Of(corev1.DefaultSchedulerName)
+		store := p.ports.profiles.Of(corev1.DefaultSchedulerName)
 		if !p.GiveWay(p.cluster.PendingPod(single.UID), store) {
 			t.Error("the plan does not give way")
 		}

@@ -16,18 +16,17 @@ import (
 type machine struct {
 	log     *slog.Logger
 	clock   clock.WithTicker
-	view    *view
+	ports   *ports
 	metrics *metrics
 	inbox   inbox
 	writes  writes
 	records records
 
-	mu     lock.Mutex
-	state  *core.State
-	search *search
-	holds  map[core.HoldID]*hold // that have not ended
-	news   news
-	lost   struct{ again time.Time } // when gangs that run with too few members may be planned again for the sake of others
+	mu    lock.Mutex
+	state *core.State
+	holds map[core.HoldID]*hold // that have not ended
+	news  news
+	lost  struct{ again time.Time } // when gangs that run with too few members may be planned again for the sake of others
 
 	// These are overwritten by each call, so that applying them allocates nothing.
 	asked   core.Asked
@@ -64,34 +63,17 @@ func (m *machine) receive() {
 }
 
 // apply feeds an event to the core and carries out what follows.
-func (m *machine) apply(event core.Event) outcome {
-	var o outcome
-	m.search.budget.renew()
-	m.follow(event, &o)
+func (m *machine) apply(event core.Event) (o outcome) {
+	m.ports.budget.renew()
+	for _, effect := range m.state.Apply(m.ports, event) {
+		m.carryOut(effect, &o)
+	}
 	return o
 }
 
-func (m *machine) follow(event core.Event, o *outcome) {
-	var answers []core.Event
-	for _, effect := range m.state.Apply(m.clock.Now(), m.view, event) {
-		if answer := m.carryOut(effect, o); answer != nil {
-			answers = append(answers, answer)
-		}
-	}
-	for _, answer := range answers {
-		m.follow(answer, o)
-	}
-}
-
-// carryOut carries one effect out. It returns the event that comes back at once.
-func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
+// carryOut carries one effect out.
+func (m *machine) carryOut(effect core.Effect, o *outcome) {
 	switch e := effect.(type) {
-	case core.Release:
-		m.view.cluster.Release(e.UID)
-	case core.Renew:
-		if !m.view.cluster.Renew(e.UID) {
-			return core.Uncounted(e)
-		}
 	case core.BeginHold, core.EndHold, core.RefuseBind:
 		m.carryOutHold(effect, o)
 	case core.Nominate, core.Wake, core.LiftGate, core.Evict:
@@ -100,20 +82,9 @@ func (m *machine) carryOut(effect core.Effect, o *outcome) core.Event {
 		m.records.write(m.records.stamped(e))
 	case core.NoteBound:
 		m.records.write(m.records.stamped(core.WriteRecords{Records: []core.ToRecord{e.ToRecord}, Until: e.Until}))
-	case core.FindPlaces:
-		return m.search.places(e)
-	case core.FindVictims:
-		return m.search.victims(e)
-	case core.FindWithout:
-		return m.search.without(e)
-	case core.FindLost:
-		return m.search.lost(e)
-	case core.Proceed:
-		return core.Proceeding(e)
 	default:
 		m.tellOf(effect, o)
 	}
-	return nil
 }
 
 // tellOf takes answers to the caller, and counts what people see.

@@ -78,21 +78,20 @@ type Manager struct {
 func New(o Options) *Manager {
 	metrics := newMetrics(o.Registerer)
 	m := &Manager{limits: o.Limits, machine: &machine{
-		mu:      lock.New(lock.Gangs),
-		log:     o.Logger,
-		clock:   o.Clock,
-		view:    &view{o.Cluster, o.Profiles},
+		mu:    lock.New(lock.Gangs),
+		log:   o.Logger,
+		clock: o.Clock,
+		ports: &ports{
+			clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, reservations: o.Reservations,
+			budget: newBudget(o.Clock, o.Limits), took: metrics.planning, seed: o.Seed,
+		},
 		metrics: metrics,
 		inbox:   inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
 		writes:  writes{o.Client, o.Writer},
 		records: records{recorder: o.Recorder, epoch: o.Epoch},
 		state:   core.New(o.Limits.Limits),
-		search: &search{
-			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations, budget: newBudget(o.Clock, o.Limits),
-			took: metrics.planning, seed: o.Seed,
-		},
-		holds: map[core.HoldID]*hold{},
-		news:  news{tables: map[string]cluster.CustomTable{}},
+		holds:   map[core.HoldID]*hold{},
+		news:    news{tables: map[string]cluster.CustomTable{}},
 	}}
 	m.records.write = func(r core.WriteRecords) { go m.writeRecords(r) }
 	o.Registerer.MustRegister(newCensus(m))
@@ -102,7 +101,7 @@ func New(o Options) *Manager {
 // Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a
 // member that it was not told of is refused.
 func (m *Manager) Follow() {
-	m.following.Do(func() { m.unfollow = m.view.cluster.FollowPods(m.inbox.put) })
+	m.following.Do(func() { m.unfollow = m.ports.cluster.FollowPods(m.inbox.put) })
 }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the context ends. Then all
@@ -124,7 +123,7 @@ func (m *Manager) Run(ctx context.Context) {
 			m.gather(ctx)
 		case <-retry.C():
 			m.letGo()
-			if m.view.Generation() == m.ahead.passed {
+			if m.ports.Generation() == m.ahead.passed {
 				continue
 			}
 		case <-tick.C():
@@ -179,7 +178,7 @@ func (m *Manager) planAhead() {
 	if m.clock.Now().Before(m.ahead.again) {
 		return
 	}
-	m.ahead.passed = m.view.Generation()
+	m.ahead.passed = m.ports.Generation()
 	var inVain time.Duration
 	for _, group := range m.inOrder(core.Looked{}) {
 		inVain += m.planOneAhead(group) // filter calls may come between

@@ -7,12 +7,12 @@ import (
 
 // lacking names the resource whose free amount on all nodes together is less than one of some groups is to
 // have; "" when there is enough.
-func (s *search) lacking(parts []core.Wanted) string {
-	for _, p := range parts {
-		if len(p.Resources) == 0 || p.AtLeast == 0 {
+func (p *ports) lacking(parts []core.Wanted) string {
+	for _, part := range parts {
+		if len(part.Resources) == 0 || part.AtLeast == 0 {
 			continue
 		}
-		if why := membership.Lacking(p.Resources, p.Own, s.cluster.Snapshot()); why != "" {
+		if why := membership.Lacking(part.Resources, part.Own, p.cluster.Snapshot()); why != "" {
 			return why
 		}
 	}

@@ -22,7 +22,7 @@ func (m *Manager) Observe(key membership.Key) (status.Observation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
-	object := m.view.PodGroup(key)
+	object := m.ports.PodGroup(key)
 	if object == nil || object.PodGroup == nil {
 		return status.Observation{}, false
 	}
@@ -41,7 +41,7 @@ func (m *Manager) Changed() []membership.Key {
 	defer m.mu.Unlock()
 	m.receive()
 	changed := sets.New(m.apply(core.ChangesDue{}).changed...)
-	snap := m.view.cluster.Snapshot()
+	snap := m.ports.cluster.Snapshot()
 	for _, label := range v1alpha1.GroupLabels() {
 		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
 			m.news.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)), changed)

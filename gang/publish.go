@@ -95,7 +95,7 @@ func (m *Manager) unknown() (all []told) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range m.state.Waits(m.clock.Now(), mostTold, time.Second) {
-		if m.view.PodGroup(w.Group) != nil {
+		if m.ports.PodGroup(w.Group) != nil {
 			continue
 		}
 		for _, pod := range w.Members {
@@ -108,7 +108,7 @@ func (m *Manager) unknown() (all []told) {
 // reporter returns the scheduler name under which there are events, "" when no profile has it:
 // muster does not speak for other schedulers.
 func (m *machine) reporter(schedulerName string) string {
-	if m.view.Profile(schedulerName) == nil {
+	if m.ports.Profile(schedulerName) == nil {
 		return ""
 	}
 	return schedulerName

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/utils/clock"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -19,17 +17,6 @@ import (
 	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
 )
-
-// search finds places and victims on one snapshot, and has members count on what it found. It is
-// used under the lock of a Manager.
-type search struct {
-	clock        clock.PassiveClock
-	cluster      *cluster.Cluster
-	reservations Reservations // nil for none
-	budget       *budget
-	took         prometheus.Observer
-	seed         uint64 // of the next plan
-}
 
 func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
 
@@ -45,44 +32,50 @@ func podsOf(parts []core.Wanted) []*cluster.Pod {
 	return pods
 }
 
-// places finds places for members as the cluster is.
-func (s *search) places(e core.FindPlaces) core.Event {
-	if why := s.lacking(e.Parts); why != "" {
-		return core.NoPlaces{Attempt: e.Attempt, Why: why}
+func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
+	if why := p.lacking(s.Parts); why != "" {
+		return core.Places{Why: why}
 	}
-	s.seed++
-	started := s.clock.Now()
-	pods := podsOf(e.Parts)
-	plan := s.newPlan(e.Store, pods)
+	p.seed++
+	started := p.clock.Now()
+	pods := podsOf(s.Parts)
+	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
-	places, without, not := placeAll(plan, e.Parts, s.budget.deadline())
-	s.took.Observe(s.clock.Since(started).Seconds())
+	places, without, not := placeAll(plan, s.Parts, p.budget.deadline())
+	p.took.Observe(p.clock.Since(started).Seconds())
 	if not != nil {
-		s.budget.short = s.budget.short || not.late
-		return core.NoPlaces{Attempt: e.Attempt, Why: not.why, Late: not.late, Claims: s.claims(e)}
+		p.budget.short = p.budget.short || not.late
+		none := core.Places{Why: not.why, Late: not.late}
+		if also.Claims {
+			none.Claims = p.claims(s)
+		}
+		return none
 	}
-	planned, err := s.assume(plan.Snapshot(), places)
-	if err != nil {
-		return core.NodesChanged{Attempt: e.Attempt, Again: errors.Is(err, cluster.ErrNodeChanged)}
+	planned, err := p.assume(plan.Snapshot(), places)
+	switch {
+	case errors.Is(err, cluster.ErrNodeChanged):
+		return core.Places{Outcome: core.Outdated}
+	case err != nil:
+		return core.Places{Outcome: core.Overtaken}
 	}
-	return core.PlacesFound{
-		Attempt:   e.Attempt,
-		Places:    planned,
+	return core.Places{
+		Outcome:   core.Found,
+		Planned:   planned,
 		Nodes:     plan.Snapshot().NodeCount(),
-		Contested: e.Weigh && s.contested(plan, pods),
-		Without:   without,
+		Contested: also.Contested && p.contested(plan, pods),
+		Why:       without,
 	}
 }
 
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang that these
 // move as a whole returns to none of the nodes that any of its members left.
-func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
-	if s.reservations == nil {
-		return placement.New(store, pods, s.seed)
+func (p *ports) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
+	if p.reservations == nil {
+		return placement.New(store, pods, p.seed)
 	}
-	reserved := s.reservations.Reserved(pods) // of what is given up for a member, the plan has to see that it is free
-	plan := placement.New(store, pods, s.seed)
-	plan.Avoid(s.reservations.Left(pods))
+	reserved := p.reservations.Reserved(pods) // of what is given up for a member, the plan has to see that it is free
+	plan := placement.New(store, pods, p.seed)
+	plan.Avoid(p.reservations.Left(pods))
 	if reserved.Len() > 0 {
 		for node := range plan.Snapshot().Nodes() {
 			for _, pod := range node.Pods {
@@ -97,14 +90,14 @@ func (s *search) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *p
 
 // contested reports whether pods that wait might take so much room that too little is left for members that have just
 // been placed.
-func (s *search) contested(plan *placement.Plan, members []*cluster.Pod) bool {
+func (p *ports) contested(plan *placement.Plan, members []*cluster.Pod) bool {
 	own := sets.New[types.UID]()
 	for _, pod := range members {
 		own.Insert(pod.UID)
 	}
 	var rivals []*cluster.Pod
-	for _, pod := range s.cluster.Pending() {
-		if !own.Has(pod.UID) && s.mayRoam(pod) {
+	for _, pod := range p.cluster.Pending() {
+		if !own.Has(pod.UID) && p.mayRoam(pod) {
 			rivals = append(rivals, pod)
 		}
 	}
@@ -113,26 +106,24 @@ func (s *search) contested(plan *placement.Plan, members []*cluster.Pod) bool {
 
 // mayRoam reports whether the scheduler may put a pod anywhere, now or when its gate is lifted. One with a gate of
 // muster's has to have a place before, and goes to no other one if it is nominated there.
-func (s *search) mayRoam(pod *cluster.Pod) bool {
+func (p *ports) mayRoam(pod *cluster.Pod) bool {
 	if _, member := membership.Of(pod); !member || !membership.Gated(pod.Pod) {
 		return true
 	}
-	place := s.cluster.Assumed(pod.UID)
+	place := p.cluster.Assumed(pod.UID)
 	return place != "" && place != pod.Status.NominatedNodeName
 }
 
-// lost finds the members that could not come to the places on which they count.
-func (s *search) lost(e core.FindLost) core.Event {
-	s.seed++
-	plan := placement.New(e.Store, e.Pods, s.seed)
+func (p *ports) FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
+	p.seed++
+	plan := placement.New(store, pods, p.seed)
 	defer plan.Close()
-	answer := core.PlacesProven{Attempt: e.Attempt}
-	for _, pod := range e.Pods {
-		if !plan.StillFits(pod, s.cluster.Assumed(pod.UID)) {
-			answer.Lost = append(answer.Lost, pod.UID)
+	for _, pod := range pods {
+		if !plan.StillFits(pod, p.cluster.Assumed(pod.UID)) {
+			lost = append(lost, pod.UID)
 		}
 	}
-	return answer
+	return lost
 }
 
 // shortage is why there are no places.
@@ -164,7 +155,7 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 }
 
 // assume has pods count on their places, or none of them.
-func (s *search) assume(snap *cluster.Snapshot, places []placement.Place) ([]core.Planned, error) {
+func (p *ports) assume(snap *cluster.Snapshot, places []placement.Place) ([]core.Planned, error) {
 	on := map[int32][]*cluster.Pod{}
 	var order []int32
 	for _, place := range places {
@@ -177,17 +168,17 @@ func (s *search) assume(snap *cluster.Snapshot, places []placement.Place) ([]cor
 		on[place.Node] = append(on[place.Node], place.Pod)
 	}
 	for i, index := range order {
-		if err := s.cluster.AssumeAll(on[index], snap.Node(index)); err != nil {
+		if err := p.cluster.AssumeAll(on[index], snap.Node(index)); err != nil {
 			for _, before := range order[:i] {
 				for _, pod := range on[before] {
-					s.cluster.Release(pod.UID)
+					p.cluster.Release(pod.UID)
 				}
 			}
 			return nil, err
 		}
 	}
-	if s.reservations != nil {
-		s.reservations.Refresh()
+	if p.reservations != nil {
+		p.reservations.Refresh()
 	}
 	planned := make([]core.Planned, 0, len(places))
 	for _, index := range order {
@@ -219,33 +210,31 @@ func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
 	return why
 }
 
-// without finds on which nodes members would go if others had no places: on none, if there would still be less than
-// they ask for.
-func (s *search) without(e core.FindWithout) core.Event {
-	parts := slices.Clone(e.Parts)
+// FindWithout returns no nodes if there would still be less than members ask for.
+func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
+	parts := slices.Clone(s.Parts)
 	for i := range parts {
-		parts[i].Own = slices.Concat(parts[i].Own, e.Without)
+		parts[i].Own = slices.Concat(parts[i].Own, without)
 	}
-	if s.lacking(parts) != "" {
-		return core.FoundWithout{Attempt: e.Attempt}
+	if p.lacking(parts) != "" {
+		return nil
 	}
-	deadline := s.budget.deadline()
-	nodes := s.nodesWithout(e.Store, podsOf(e.Parts), e.Without, e.On, func(plan *placement.Plan) (on []int32) {
-		places, _, _ := placeAll(plan, e.Parts, deadline)
+	deadline := p.budget.deadline()
+	return p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
+		places, _, _ := placeAll(plan, s.Parts, deadline)
 		for _, place := range places {
-			on = append(on, place.Node)
+			nodes = append(nodes, place.Node)
 		}
-		return on
+		return nodes
 	})
-	return core.FoundWithout{Attempt: e.Attempt, Nodes: nodes}
 }
 
 // nodesWithout returns the nodes on which pods would go if others were not on theirs.
-func (s *search) nodesWithout(
+func (p *ports) nodesWithout(
 	store *predicates.VerdictStore, pods, others []*cluster.Pod, on []string, where func(*placement.Plan) []int32,
 ) core.Nodes {
-	s.seed++
-	plan := placement.New(store, pods, s.seed)
+	p.seed++
+	plan := placement.New(store, pods, p.seed)
 	defer plan.Close()
 	for i, pod := range others {
 		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
@@ -261,57 +250,54 @@ func (s *search) nodesWithout(
 	return nodes
 }
 
-// victims finds places for members if others were evicted.
-func (s *search) victims(e core.FindVictims) core.Event {
-	s.seed++
-	started := s.clock.Now()
-	none := func(why string) core.Event {
-		return core.NoVictims{Attempt: e.Attempt, Took: s.clock.Since(started), Why: why}
-	}
-	defer func() { s.took.Observe(s.clock.Since(started).Seconds()) }()
-	pods := podsOf(e.Parts)
-	plan := s.newPlan(e.Store, pods)
+func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
+	p.seed++
+	started := p.clock.Now()
+	defer func() { p.took.Observe(p.clock.Since(started).Seconds()) }()
+	pods := podsOf(s.Parts)
+	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
-	evictions := placement.NewEvictions(plan, s.sparing(pods, e.Terms.May))
-	places, left := settle(e.Parts, evictions.Stay, evictions.Await)
-	for _, p := range left {
-		outcome := evictions.PlaceAll(p.Pods, p.missing(), s.budget.deadline())
-		if !outcome.Kept {
-			s.budget.short = s.budget.short || outcome.Late
-			if outcome.Late {
-				return none("")
-			}
-			return none(shortfall(outcome, p.settled, p.AtLeast, plan.Snapshot().NodeCount()))
+	evictions := placement.NewEvictions(plan, p.sparing(pods, terms.May))
+	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
+	for _, part := range left {
+		outcome := evictions.PlaceAll(part.Pods, part.missing(), p.budget.deadline())
+		switch {
+		case outcome.Kept:
+			places = append(places, outcome.Places...)
+		case outcome.Late:
+			p.budget.short = true
+			return core.Evictions{}
+		default:
+			return core.Evictions{Why: shortfall(outcome, part.settled, part.AtLeast, plan.Snapshot().NodeCount())}
 		}
-		places = append(places, outcome.Places...)
 	}
 	found, ok := evictions.Victims()
-	if !ok || len(found) == 0 && s.lacking(e.Parts) != "" {
-		return none("")
+	if !ok || len(found) == 0 && p.lacking(s.Parts) != "" {
+		return core.Evictions{}
+	}
+	planned, err := p.assume(plan.Snapshot(), places)
+	switch {
+	case errors.Is(err, cluster.ErrNodeChanged):
+		return core.Evictions{Outcome: core.Outdated}
+	case err != nil:
+		return core.Evictions{}
 	}
 	victims := map[string][]core.Victim{}
 	for _, v := range found {
 		name := plan.Node(v.Node).Name
 		victims[name] = append(victims[name], core.Victim{Pod: v.Pod, Violates: v.Violates})
 	}
-	planned, err := s.assume(plan.Snapshot(), places)
-	switch {
-	case errors.Is(err, cluster.ErrNodeChanged):
-		return core.NodesChanged{Attempt: e.Attempt, Again: true}
-	case err != nil:
-		return none("")
-	}
-	return core.VictimsFound{Attempt: e.Attempt, Places: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
+	return core.Evictions{Outcome: core.Found, Planned: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
 }
 
 // sparing narrows may: no member may have pods evicted that plans of the rescheduler count on.
-func (s *search) sparing(
+func (p *ports) sparing(
 	preemptors []*cluster.Pod, may func(*cluster.Pod) (placement.Eviction, bool),
 ) func(*cluster.Pod) (placement.Eviction, bool) {
-	if s.reservations == nil {
+	if p.reservations == nil {
 		return may
 	}
-	spared := s.reservations.Spared(preemptors...)
+	spared := p.reservations.Spared(preemptors...)
 	return func(pod *cluster.Pod) (placement.Eviction, bool) {
 		if spared.Has(pod.UID) {
 			return placement.Eviction{}, false

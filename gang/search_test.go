@@ -18,7 +18,7 @@ func TestOfAPlanThatCannotBeHadAsAWholeNothingIsLeft(t *testing.T) {
 			places = append(places, placement.Place{Pod: p.cluster.PendingPod(pods[i].UID), Node: snap.NodeByName(name).Index})
 		}
 		p.set(members("other", 1, "1", alone, on("b"))[0])
-		s := &search{cluster: p.cluster}
+		s := &ports{cluster: p.cluster}
 		if _, err := s.assume(snap, places); !errors.Is(err, cluster.ErrNodeChanged) {
 			t.Errorf("with a node that has changed since, the error is %v", err)
 		}

@@ -46,7 +46,7 @@ func (m *machine) complete(priority int32, pod types.UID) {
 		return
 	}
 	inVain := false
-	for _, group := range m.state.Lost(priority, m.view.Generation(), pod) {
+	for _, group := range m.state.Lost(priority, m.ports.Generation(), pod) {
 		inVain = m.apply(core.PlannedAhead{Group: group}).decision.Reason != "" || inVain
 	}
 	if inVain {
@@ -91,7 +91,7 @@ func (m *Manager) GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool
 	if len(pods) == 0 || store == nil {
 		return false
 	}
-	nodes := m.search.nodesWithout(store, []*cluster.Pod{pod}, pods, on, func(plan *placement.Plan) []int32 {
+	nodes := m.ports.nodesWithout(store, []*cluster.Pod{pod}, pods, on, func(plan *placement.Plan) []int32 {
 		return []int32{plan.Place(pod)}
 	})
 	return m.apply(core.Outranked{By: pod.Namespace + "/" + pod.Name, Priority: above, Nodes: nodes}).denied

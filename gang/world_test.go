@@ -538,7 +538,7 @@ func (w *world) check() {
 			delete(w.frozen, name)
 		}
 	}
-	w.must(w.state.Check(w.view))
+	w.must(w.state.Check(w.ports))
 	for uid := range w.pods {
 		_, member, _ := w.state.Member(uid, w.clock.Now())
 		if assumed := w.cluster.Assumed(uid); (member.Stage == "pending" || member.Stage == "gated") && assumed != "" {

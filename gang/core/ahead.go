@@ -58,7 +58,7 @@ func (t leading) keepsRoom(p *member, by record.Room) {
 	t.enter(p, reserved)
 	p.room = by
 	if by == record.RoomNominated {
-		t.groupOf[p.pod.UID].rivals = t.view.Came()
+		t.groupOf[p.pod.UID].rivals = t.ports.Came()
 	}
 }
 
@@ -133,7 +133,7 @@ func (t leading) tellAnew(p *member) {
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
 		switch {
-		case t.view.Node(p.place) == nil:
+		case t.ports.Node(p.place) == nil:
 			t.isLeft(p, ErrNodeGone)
 		case !t.now.Before(p.until):
 			t.isLeft(p, ErrTimeout)
@@ -232,7 +232,7 @@ func (p *member) hasItsRoom() bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
+	return parts[0].leads(t.ports) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.
@@ -245,16 +245,32 @@ func (e ConfirmDue) apply(t *turn) {
 	if not != nil || (leading{t}).waits(parts) {
 		return
 	}
-	leading{t}.prove(&Attempt{purpose: anew, parts: parts})
+	leading{t}.prove(parts, false)
 }
 
-// prove asks whether the places of reserved members are good.
-func (t leading) prove(a *Attempt) {
-	find := FindLost{Attempt: a, Store: a.first().store}
-	for _, p := range a.parts {
-		find.Pods = append(find.Pods, podsOf(p.in(reserved))...)
+// prove has the places of reserved members proven. If no place is lost, all go, once their start is recorded. Members
+// whose places are lost are planned again, with their gates on.
+func (t leading) prove(parts []part, recorded bool) {
+	var pods []*cluster.Pod
+	for _, p := range parts {
+		pods = append(pods, podsOf(p.in(reserved))...)
 	}
-	t.has(find)
+	lost := t.ports.FindLost(parts[0].store, pods)
+	t.now = t.ports.Now()
+	for _, uid := range lost {
+		if p := t.member(uid); p != nil {
+			t.giveUp(p, ErrPlaceLost)
+		}
+	}
+	switch {
+	case len(lost) > 0:
+		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned again")
+		(&attempt{turn: t.turn, purpose: anew, parts: parts}).plan()
+	case recorded:
+		t.start(parts)
+	default:
+		t.commit(parts)
+	}
 }
 
 // waits reports whether a bundle is not to start yet: too few have come, victims are still there, a start is
@@ -275,7 +291,7 @@ func (t leading) waits(parts []part) bool {
 			}
 			early = early || member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin))
 		}
-		if early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
+		if early && t.ports.Waits(p.rivals) || t.ports.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true
 		}
 	}
@@ -285,26 +301,6 @@ func (t leading) waits(parts []part) bool {
 // undecided is how long the scheduler may take to decide about a pod that has come, and to say so: by default it makes
 // 50 calls a second. Afterwards nobody may be there to try the pod, or something holds it back that nobody sees.
 const undecided = 30 * time.Second
-
-// Members whose places are lost are planned again, with their gates on. If no place is lost, all go.
-func (e PlacesProven) apply(t *turn) {
-	parts := e.Attempt.parts
-	for _, uid := range e.Lost {
-		if p := t.member(uid); p != nil {
-			t.giveUp(p, ErrPlaceLost)
-		}
-	}
-	if len(e.Lost) > 0 {
-		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned again")
-		t.has(Proceed{e.Attempt})
-		return
-	}
-	if e.Attempt.recorded {
-		t.start(parts)
-		return
-	}
-	t.commit(parts)
-}
 
 // followUp is how long a member is left to the scheduler that it has refused before: it does not say so again.
 const followUp = 10 * time.Second
@@ -357,7 +353,7 @@ func (t leading) staysGated(p *member) {
 // A scheduler that has just begun to lead knows nothing of the nominations of gated pods before they change.
 func (SchedulerChanged) apply(t *turn) {
 	for _, g := range t.those((*group).holds) {
-		if !g.leads(t.view) {
+		if !g.leads(t.ports) {
 			continue
 		}
 		for _, p := range g.in(placed, reserved) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/predicates"
 )
 
 // A scheduler that nobody registered muster with treats pods with gates and nominations so: it keeps the room
@@ -152,19 +153,19 @@ func (w *world) written(e Write, wake bool) {
 	w.show(i)
 }
 
-// lost are the members that have no room any more.
-func (w *world) lost(e FindLost) Event {
-	answer := PlacesProven{Attempt: e.Attempt}
-	for _, pod := range e.Pods {
+// FindLost returns the members that have no room any more.
+func (w *world) FindLost(_ *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
+	w.note("find lost ", len(pods), describeSearch(Search{Parts: []Wanted{{Pods: pods}}}))
+	for _, pod := range pods {
 		p := &w.pod[w.index(pod.UID)]
 		if p.place < 0 || w.gone[p.place] || w.free(p.place, nil) < 0 {
-			answer.Lost = append(answer.Lost, pod.UID)
+			lost = append(lost, pod.UID)
 			p.place = -1 // for the next one
 			defer func(at int8) { p.place = at }(nodeIndex(w.state.member(pod.UID).place))
 		}
 	}
-	w.loseAll(answer.Lost)
-	return answer
+	w.loseAll(lost)
+	return lost
 }
 
 // loseAll ends the time of the groups that keep no place when these are lost. Whatever is planned for them from

@@ -86,12 +86,12 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		breakup{t}.endClearing(p.group)
 		p.planned = t.now
 		p.waits("", "")
-		if p.leads(t.view) {
+		if p.leads(t.ports) {
 			continue // the scheduler keeps their room already
 		}
 		for _, member := range p.in(placed, kept) {
 			if member != asking {
-				steering{t}.steer(member, t.view.NodeCount())
+				steering{t}.steer(member, t.ports.NodeCount())
 			}
 		}
 	}
@@ -101,12 +101,12 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 // follow forgets the victims of a group that are gone, or that no member waits for any more. It
 // reports whether there are others.
 func (t *turn) follow(g *group) bool {
-	if g.clearing.seen == t.view.Generation() {
+	if g.clearing.seen == t.ports.Generation() {
 		return len(g.clearing.victims) > 0
 	}
 	left := map[string][]Victim{}
 	for _, p := range g.members {
-		node := t.view.Node(p.place)
+		node := t.ports.Node(p.place)
 		if p.stage != placed && p.stage != reserved || node == nil || left[p.place] != nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func (t *turn) follow(g *group) bool {
 			}
 		}
 	}
-	g.clearing.victims, g.clearing.seen = left, t.view.Generation()
+	g.clearing.victims, g.clearing.seen = left, t.ports.Generation()
 	return len(left) > 0
 }
 

@@ -155,7 +155,7 @@ func (c *commit) goOn(t *turn) {
 		return // another scheduler leads, or the like: places are proven again
 	}
 	if anyReserved(c.parts) && !t.stopped {
-		leading{t}.prove(&Attempt{purpose: anew, parts: c.parts, recorded: true}) // the record may have taken its time
+		leading{t}.prove(c.parts, true) // the record may have taken its time
 		return
 	}
 	t.start(c.parts)
@@ -194,9 +194,9 @@ func (t *turn) leaveLostPlaces(parts []part) bool {
 	for _, p := range parts {
 		for _, member := range p.in(held, kept, reserved) {
 			switch {
-			case t.view.Node(member.place) == nil:
+			case t.ports.Node(member.place) == nil:
 				t.giveUp(member, ErrNodeGone)
-			case t.view.Assumed(member.pod.UID) != member.place:
+			case t.ports.Assumed(member.pod.UID) != member.place:
 				t.giveUp(member, ErrUncounted)
 			default:
 				continue

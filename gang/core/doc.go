@@ -3,12 +3,11 @@
 //
 // A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by
 // [State.Configure]): an [Event] goes in, and the [Effect]s that have to follow come out, in the order in which
-// they are to be carried out. A [View] is the part of the cluster that an event may read. All other methods of
-// a State are queries and change nothing.
+// they are to be carried out. [Ports] are what an event reads of the cluster, and asks of it while it is applied: the
+// core searches nothing itself. All other methods of a State are queries and change nothing.
 //
-// The core searches nothing itself. [FindPlaces], [FindVictims] and [FindWithout] ask for a search, and the
-// answer is another event that carries the same [Attempt]. It has to be applied before any other event, so that
-// nothing comes in between.
+// A gang is planned in one place: a plan (plan.go) asks for places, has gangs of lower priority give way, looks for
+// victims (preempt.go), and answers the call that waits for it.
 //
 // A member goes through these stages:
 //
@@ -32,5 +31,5 @@
 //     keeps its place, by that of the group it does not.
 //   - A pod that is binding or bound is never released. A due pod has its place for the time that a gang may
 //     take.
-//   - Equal states, views and events give equal effects.
+//   - Equal states, events and answers of ports give equal effects.
 package core

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestWhoIsLetGoAndHasYetToComeIsKeptCounted(t *testing.T) {
 	for range 6 {
 		w.take(step{wait, 0})
 	}
-	if want := describe(Renew{w.uid(0)}); !slices.Contains(w.log, want) {
+	if want := fmt.Sprint("renew ", w.uid(0)); !slices.Contains(w.log, want) {
 		t.Errorf("effects %v, want %s", w.log, want)
 	}
 }

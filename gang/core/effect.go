@@ -3,19 +3,16 @@ package core
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
-	"muster.dev/muster/predicates"
 )
 
-// Effect is a consequence of an event. Effects are carried out in their order. The types below are all that
-// exist.
+// Effect is a consequence of an event, which is carried out once the event is applied. Effects are carried out in their
+// order. The types below are all that exist.
 type Effect interface{ effect() }
 
 // HoldID numbers the bind calls that wait; 0 is none.
@@ -23,14 +20,6 @@ type HoldID uint64
 
 // CommitID numbers the starts that are being recorded; 0 is none.
 type CommitID uint64
-
-// Effects on the view of the cluster.
-type (
-	// Release has a pod not count on its place any more.
-	Release struct{ UID types.UID }
-	// Renew has a pod count on its place for longer. [Uncounted] is the answer if it does not count.
-	Renew struct{ UID types.UID }
-)
 
 // Effects on bind calls.
 type (
@@ -87,61 +76,6 @@ type ToRecord struct {
 	Record   record.Record // the Epoch is to be filled in
 }
 
-// Effects that ask for a search. Each is answered by an event with the same Attempt, before any
-// other event is applied, and is the last effect of its event.
-type (
-	// FindPlaces asks for places for members, and has those members count there: [PlacesFound],
-	// [NoPlaces] or [NodesChanged].
-	FindPlaces struct {
-		Attempt *Attempt
-		Search
-		// Weigh has it found out as well whether the places are contested: all pods that wait are looked at.
-		Weigh bool
-		// Claim has it found out where members would go, if there is no place, once nodes are opened that are cordoned.
-		Claim bool
-	}
-	// FindWithout asks on which nodes members would go if others had no places: [FoundWithout].
-	FindWithout struct {
-		Attempt *Attempt
-		Search
-		Without []*cluster.Pod
-		On      []string // the nodes of those
-	}
-	// FindVictims asks for places for members if others were evicted, and has those members count
-	// there: [VictimsFound], [NoVictims] or [NodesChanged].
-	FindVictims struct {
-		Attempt *Attempt
-		Search
-		Terms *Terms
-	}
-	// FindLost asks which members could not come to the places on which they count, if they did not count there:
-	// [PlacesProven].
-	FindLost struct {
-		Attempt *Attempt
-		Store   *predicates.VerdictStore
-		Pods    []*cluster.Pod
-	}
-	// Proceed asks for [Proceeding], once the effects before it are carried out.
-	Proceed struct{ Attempt *Attempt }
-)
-
-// Search describes the places that are sought.
-type Search struct {
-	Store *predicates.VerdictStore
-	Parts []Wanted
-}
-
-// Wanted describes the places that the members of one group need.
-type Wanted struct {
-	Key     membership.Key
-	Pods    []*cluster.Pod // in their order
-	AtLeast int
-	// Resources is the least amount that all nodes together must have free, if AtLeast is not 0, counting as
-	// free what the Own pods take. It is nil for no condition.
-	Resources corev1.ResourceList
-	Own       []*cluster.Pod
-}
-
 // Effects that are answers to the caller.
 type (
 	// Decided is the answer to [Asked], and to [PlannedAhead] if a plan was made or not possible. It is good until
@@ -175,17 +109,6 @@ type (
 	}
 )
 
-// Planned is a place that a member has been given.
-type Planned struct {
-	UID  types.UID
-	Node string
-}
-
-// Nodes are names of nodes.
-type Nodes = sets.Set[string]
-
-func (Release) effect()      {}
-func (Renew) effect()        {}
 func (BeginHold) effect()    {}
 func (EndHold) effect()      {}
 func (RefuseBind) effect()   {}
@@ -196,11 +119,6 @@ func (Wake) effect()         {}
 func (LiftGate) effect()     {}
 func (Evict) effect()        {}
 func (Write) effect()        {}
-func (FindPlaces) effect()   {}
-func (FindWithout) effect()  {}
-func (FindVictims) effect()  {}
-func (FindLost) effect()     {}
-func (Proceed) effect()      {}
 func (*Decided) effect()     {}
 func (Preempted) effect()    {}
 func (Changed) effect()      {}

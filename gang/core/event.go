@@ -1,8 +1,6 @@
 package core
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
@@ -91,10 +89,15 @@ type (
 	Stopped struct{}
 )
 
+// Outranked says that a pod of no gang would go to nodes if gangs of a priority lower than its own had no places.
+type Outranked struct {
+	By       string
+	Priority int32
+	Nodes    Nodes
+}
+
 // Events that answer effects.
 type (
-	// Uncounted says that a pod does not count on its place any more.
-	Uncounted struct{ UID types.UID }
 	// Recorded is the result of recording a start.
 	Recorded struct {
 		Commit CommitID
@@ -117,64 +120,4 @@ type (
 	Waking struct{ UID types.UID }
 	// NotWoken says that a pod could not be woken.
 	NotWoken struct{ UID types.UID }
-)
-
-// Events that answer a search.
-type (
-	// PlacesFound says where members count now, in an order that is kept, and of how many nodes.
-	PlacesFound struct {
-		Attempt *Attempt
-		Places  []Planned
-		Nodes   int
-		// Contested says that pods that wait might take so much room that too little is left, if that was asked.
-		Contested bool
-		// Without says in words why members that were asked about have no place, "" when all have.
-		Without string
-	}
-	// PlacesProven says which of the members that [FindLost] asked about have no place any more.
-	PlacesProven struct {
-		Attempt *Attempt
-		Lost    []types.UID
-	}
-	// NoPlaces says in words why there are no places. When time was up there may be some all the same.
-	NoPlaces struct {
-		Attempt *Attempt
-		Why     string
-		Late    bool
-		Claims  []Planned // where members would go once cordoned nodes are opened, if that was asked
-	}
-	// NodesChanged says that a node was another one when members were to count there, or a member was
-	// on a node already: then it is not worth to look again.
-	NodesChanged struct {
-		Attempt *Attempt
-		Again   bool
-	}
-	// FoundWithout says on which nodes members would go.
-	FoundWithout struct {
-		Attempt *Attempt
-		Nodes   Nodes
-	}
-	// VictimsFound says where members count now, and which pods have to go there.
-	VictimsFound struct {
-		Attempt *Attempt
-		Places  []Planned
-		Nodes   int
-		Victims map[string][]Victim // by node
-	}
-	// NoVictims says that no evictions make room, how long it took to find out, and what is in the way though all go that
-	// may; "" when that is not known.
-	NoVictims struct {
-		Attempt *Attempt
-		Took    time.Duration
-		Why     string
-	}
-	// Proceeding follows [Proceed].
-	Proceeding struct{ Attempt *Attempt }
-	// Outranked says that a pod of no gang, or another gang, would go to nodes if gangs of a
-	// priority lower than its own had no places.
-	Outranked struct {
-		By       string
-		Priority int32
-		Nodes    Nodes
-	}
 )

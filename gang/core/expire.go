@@ -16,7 +16,7 @@ func (Ticked) apply(t *turn) {
 		t.renewed = t.now
 	}
 	for _, g := range t.those((*group).keeps) {
-		if g.leads(t.view) {
+		if g.leads(t.ports) {
 			leading{t}.lapse(g)
 			leading{t}.remind(g)
 		} else {
@@ -57,13 +57,9 @@ func (t *turn) expire(g *group) {
 // renew keeps members counted on their places.
 func (t *turn) renew(g *group) {
 	for _, p := range g.in(placed, held, kept, reserved, due) {
-		t.has(Renew{p.pod.UID})
-	}
-}
-
-func (e Uncounted) apply(t *turn) {
-	if p := t.member(e.UID); p != nil {
-		t.giveUp(p, ErrUncounted) // this process was stopped for too long
+		if !t.ports.Renew(p.pod.UID) {
+			t.giveUp(p, ErrUncounted) // this process was stopped for too long
+		}
 	}
 }
 

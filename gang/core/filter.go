@@ -33,7 +33,7 @@ func (e Asked) apply(t *turn) {
 		p.refused = false
 		t.decide(Decision{}) // as room allows
 	default:
-		try{t, &Attempt{purpose: forFilter, parts: parts, asking: p}}.plan()
+		(&attempt{turn: t, purpose: forFilter, parts: parts, asking: p}).plan()
 	}
 }
 
@@ -73,7 +73,7 @@ func (e Refused) apply(t *turn) {
 	case not != nil:
 	case !knew:
 		p.astray = true
-		t.has(Proceed{&Attempt{purpose: anew, parts: parts}}) // denies the group if there is no place
+		(&attempt{turn: t, purpose: anew, parts: parts}).plan() // denies the group if there is no place
 	case !bearable(parts, t.limits.MaxGap):
 		p.behind = true
 		why := p.pod.Name + " fits none of the nodes that the scheduler offers"
@@ -90,7 +90,7 @@ func (e PlannedAhead) apply(t *turn) {
 	switch {
 	case not != nil:
 	case anyMissing(parts), startedAll(parts) && leading{t}.wants(parts):
-		try{t, &Attempt{purpose: ahead, parts: parts}}.plan()
+		(&attempt{turn: t, purpose: ahead, parts: parts}).plan()
 	case startedAll(parts):
 		steering{t}.wakeRefused(g)
 	}

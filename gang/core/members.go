@@ -34,7 +34,7 @@ func (e Seen) apply(t *turn) {
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
 			t.giveUp(p, ErrGone)
-		case g.leads(t.view):
+		case g.leads(t.ports):
 			steering{t}.withdraw(p)
 			leading{t}.shown(p, before)
 		default:
@@ -103,7 +103,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
-	p.inherited = g.leads(t.view) && p.gated() && pod.NominatedBy() == cluster.FieldManager
+	p.inherited = g.leads(t.ports) && p.gated() && pod.NominatedBy() == cluster.FieldManager
 	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
 		g.isFirst(p)
 	}
@@ -158,7 +158,7 @@ func (t *turn) forget(g *group) {
 func (t *turn) giveUp(p *member, why error) {
 	switch p.stage {
 	case placed, held, kept, reserved, due:
-		t.has(Release{p.pod.UID})
+		t.ports.Release(p.pod.UID)
 		t.endHold(p, why)
 		t.enter(p, pending)
 		steering{t}.withdraw(p)

@@ -17,10 +17,10 @@ const (
 	anew                      // nobody: a place of before was not good
 )
 
-// Attempt is a plan that is being made for the members of a bundle that have no place, so that in each part
-// enough members to start together have one or count already. It lasts until its search is answered, and
-// nothing else is applied meanwhile.
-type Attempt struct {
+// attempt is a plan that is being made, during the application of an event, for the members of a bundle that have no place:
+// so that in each part enough members to start together have one or count already.
+type attempt struct {
+	*turn
 	purpose purpose
 	parts   []part
 	asking  *member // about which the scheduler asks: it is told by the answer; nil for none
@@ -28,43 +28,32 @@ type Attempt struct {
 
 	fresh      []part // the parts without a place before
 	generation uint64 // of the cluster, when it began
-	recorded   bool   // its start is: the places are proven once more
-	tries      int
 	evicting   bool   // victims are sought
-	gaveWay    bool   // plans of lower priority have given way to it
-	why        string // there was no place
-	late       bool   // or time was up
 }
 
-// try is an attempt during the application of an event.
-type try struct {
-	*turn
-	*Attempt
-}
-
-// attempts bounds how often a plan is made because a node changed meanwhile.
-const attempts = 5
+// searches bounds how often a search is made because a node changed meanwhile.
+const searches = 5
 
 // first returns the group that a plan is made for.
-func (a *Attempt) first() *group { return a.parts[0].group }
+func (t *attempt) first() *group { return t.parts[0].group }
 
-// plan begins an attempt, or ends it at once where none is possible.
-func (t try) plan() {
+// plan makes the plan, where one is possible, and answers whoever waits for it.
+func (t *attempt) plan() {
 	if reason := t.unplannable(); reason != "" {
-		t.planEnds(reason)
+		t.ends(reason)
 		return
 	}
-	t.generation = t.view.Generation()
+	t.generation = t.ports.Generation()
 	if t.first().looked == t.generation {
-		t.planEnds(ReasonNoPlace) // as before
+		t.ends(ReasonNoPlace) // as before
 		return
 	}
 	t.fresh = unplanned(t.parts)
-	t.findPlaces()
+	t.ends(t.findPlaces())
 }
 
 // unplannable returns the reason why a bundle is not planned now, whatever the nodes.
-func (t try) unplannable() (reason string) {
+func (t *attempt) unplannable() (reason string) {
 	g := t.first()
 	if t.rests(g) || t.asking != nil && t.denies(g) && t.parts[0].missing() <= g.counts[pending] {
 		return ReasonNoPlace // as before
@@ -79,15 +68,52 @@ func (t try) unplannable() (reason string) {
 	return t.hindered()
 }
 
-func (t try) findPlaces() {
-	t.tries++
-	leads := t.first().leads(t.view)
-	t.has(FindPlaces{t.Attempt, t.search(), leads, leads && t.first().letGo() > 0})
+// findPlaces has members count on places. It returns the reason why there are none, "" when there are.
+func (t *attempt) findPlaces() (reason string) {
+	g := t.first()
+	leads := g.leads(t.ports)
+	gaveWay := false
+	for tries := 1; ; tries++ {
+		found := t.ports.FindPlaces(t.search(), Also{Contested: leads, Claims: leads && g.letGo() > 0})
+		t.now = t.ports.Now()
+		if found.Outcome == NotFound {
+			claiming{t.turn}.renew(t.parts, found.Claims)
+		}
+		switch {
+		case found.Outcome == Found:
+			t.place(found.Planned, found.Nodes, found.Contested)
+			if found.Why != "" && leads && g.letGo() > 0 { // the others go on
+				g.waits(status.Waiting, found.Why)
+			}
+			return ""
+		case found.Outcome == Outdated && tries < searches:
+		case found.Outcome == Outdated, found.Outcome == Overtaken:
+			g.waits(status.Waiting, "the nodes change faster than places can be planned")
+			return ReasonNoPlace
+		case !gaveWay && t.outranks() && tries < searches:
+			gaveWay = true
+		default:
+			t.noPlaces(found.Why, found.Late)
+			return ReasonNoPlace
+		}
+	}
+}
+
+// outranks has gangs of a lower priority give way whose places would do. It reports whether there were any.
+func (t *attempt) outranks() bool {
+	g := t.first()
+	without, on := t.Lower(g.priority)
+	if len(without) == 0 || g.store == nil {
+		return false
+	}
+	nodes := t.ports.FindWithout(t.search(), without, on)
+	t.now = t.ports.Now()
+	return t.outrank(g.key.String(), g.priority, nodes)
 }
 
 // search returns what the pending members of a plan ask for. If others are to be evicted, the member that the
 // scheduler asks about comes first: an eviction for it happens at once.
-func (t try) search() Search {
+func (t *attempt) search() Search {
 	s := Search{Store: t.first().store}
 	for _, p := range t.parts {
 		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
@@ -104,19 +130,10 @@ func (t try) search() Search {
 	return s
 }
 
-func (e PlacesFound) apply(t *turn) {
-	a := try{t, e.Attempt}
-	a.place(e.Places, e.Nodes, e.Contested)
-	if g := a.first(); e.Without != "" && g.leads(t.view) && g.letGo() > 0 { // the others go on
-		g.waits(status.Waiting, e.Without)
-	}
-	a.planEnds("")
-}
-
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
-func (t try) place(places []Planned, nodes int, contested bool) {
-	leads := t.first().leads(t.view)
+func (t *attempt) place(places []Planned, nodes int, contested bool) {
+	leads := t.first().leads(t.ports)
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
@@ -140,61 +157,24 @@ func (t try) place(places []Planned, nodes int, contested bool) {
 	}
 }
 
-func (e NodesChanged) apply(t *turn) {
-	a := try{t, e.Attempt}
-	switch {
-	case e.Again && a.evicting && a.tries < attempts:
-		a.findVictims()
-	case a.evicting:
-		a.answer()
-	case e.Again && a.tries < attempts:
-		a.findPlaces()
-	default:
-		a.first().waits(status.Waiting, "the nodes change faster than places can be planned")
-		a.planEnds(ReasonNoPlace)
-	}
-}
-
-func (e NoPlaces) apply(t *turn) {
-	a := try{t, e.Attempt}
-	a.why, a.late = e.Why, e.Late
-	claiming{t}.renew(a.parts, e.Claims)
-	without, on := t.Lower(a.first().priority)
-	if a.gaveWay || len(without) == 0 || a.first().store == nil {
-		a.noPlaces()
-		return
-	}
-	t.has(FindWithout{e.Attempt, a.search(), without, on})
-}
-
-func (e FoundWithout) apply(t *turn) {
-	a := try{t, e.Attempt}
-	if a.gaveWay = t.outrank(a.first().key.String(), a.first().priority, e.Nodes); a.gaveWay && a.tries < attempts {
-		a.findPlaces()
-		return
-	}
-	a.noPlaces()
-}
-
-// noPlaces ends an attempt in vain. The group is denied, unless its members that have places may
-// wait for the others.
-func (t try) noPlaces() {
+// noPlaces notes that there is no place, and why. The group is denied, unless its members that have places may wait for
+// the others.
+func (t *attempt) noPlaces(why string, late bool) {
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
-		g.waits(status.Waiting, t.why+"; the others keep their places until the time is up")
+		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
 	} else {
-		t.deny(g, status.Unschedulable, t.why+g.besidesVictims(), ErrRefused)
+		t.deny(g, status.Unschedulable, why+g.besidesVictims(), ErrRefused)
 	}
 	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
 		p.looked, p.again = t.generation, time.Time{}
-		if t.late { // or when it is its turn again
+		if late { // or when it is its turn again
 			p.looked = 0
 		}
 	}
-	t.planEnds(ReasonNoPlace)
 }
 
-// planEnds answers the call that waits for a plan. The reason, unless it is "", says why there is none.
-func (t try) planEnds(reason string) {
+// ends answers the call that waits for a plan. The reason, unless it is "", says why there is none.
+func (t *attempt) ends(reason string) {
 	switch p := t.asking; t.purpose {
 	case forFilter:
 		switch {
@@ -210,7 +190,7 @@ func (t try) planEnds(reason string) {
 		}
 	case forPreempt:
 		if reason != "" {
-			t.has(Proceed{t.Attempt})
+			t.makeRoom()
 			return
 		}
 		t.answer()
@@ -218,28 +198,18 @@ func (t try) planEnds(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
-		if reason == ReasonNoPlace && t.first().leads(t.view) {
+		if reason == ReasonNoPlace && t.first().leads(t.ports) {
 			t.foundNoRoom()
 		}
 		if reason == ReasonNoPlace && t.isUnasked() {
-			t.has(Proceed{t.Attempt})
+			t.makeRoom()
 		}
 	case anew:
 	}
 }
 
-func (e Proceeding) apply(t *turn) {
-	a := try{t, e.Attempt}
-	switch a.purpose {
-	case forPreempt, ahead:
-		a.makeRoom()
-	case forFilter, anew:
-		a.plan()
-	}
-}
-
 // foundNoRoom notes since when there is no room.
-func (t try) foundNoRoom() {
+func (t *attempt) foundNoRoom() {
 	if g := t.first(); t.limits.Preempt > 0 && g.noRoom.IsZero() {
 		g.noRoom = t.now
 	}
@@ -247,14 +217,14 @@ func (t try) foundNoRoom() {
 
 // planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
 // more.
-func (t try) planBy(g *group) {
-	if store := t.view.Profile(g.schedulerName); store != g.store {
+func (t *attempt) planBy(g *group) {
+	if store := t.ports.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0
 	}
 }
 
 // hindered returns the reason why a bundle is not planned now, whatever the nodes.
-func (t try) hindered() (reason string) {
+func (t *attempt) hindered() (reason string) {
 	if reason := t.incomplete(); reason != "" {
 		return reason
 	}
@@ -262,7 +232,7 @@ func (t try) hindered() (reason string) {
 }
 
 // incomplete returns the reason why members of a bundle cannot be planned together.
-func (t try) incomplete() (reason string) {
+func (t *attempt) incomplete() (reason string) {
 	g := t.first()
 	for _, p := range t.parts {
 		switch ready := len(p.plannable(t.now)); {
@@ -299,7 +269,7 @@ func (p part) awaits(more int) string {
 
 // holdsEnough returns the reason why none of a bundle may have places now, unless it has some: its namespaces
 // have reached the limit of groups with places.
-func (t try) holdsEnough() (reason string) {
+func (t *attempt) holdsEnough() (reason string) {
 	if t.limits.MaxHolding == 0 {
 		return ""
 	}

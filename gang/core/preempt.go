@@ -31,7 +31,7 @@ func (e Preempts) apply(t *turn) {
 	p := g.members[e.UID]
 	g.noRoom = time.Time{}
 	parts, not := t.bundle(g)
-	a := try{t, &Attempt{purpose: forPreempt, parts: parts, asking: p, placing: p.stage == pending}}
+	a := &attempt{turn: t, purpose: forPreempt, parts: parts, asking: p, placing: p.stage == pending}
 	switch {
 	case not != nil:
 		t.has(Preempted{Starting: true})
@@ -45,19 +45,19 @@ func (e Preempts) apply(t *turn) {
 }
 
 // isUnasked reports whether the scheduler has had its time to ask which pods to evict.
-func (t try) isUnasked() bool {
+func (t *attempt) isUnasked() bool {
 	since := t.first().noRoom
 	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || anyInherited(t.parts))
 }
 
 // answer tells the scheduler which pods to evict for the member that it asks about, if it asks about one.
-func (t try) answer() {
+func (t *attempt) answer() {
 	answer, p := Preempted{Starting: true}, t.asking
 	switch {
 	case p == nil || p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place
 		if t.placing {
-			steering{t.turn}.steer(p, t.view.NodeCount())
+			steering{t.turn}.steer(p, t.ports.NodeCount())
 		}
 	case !anyMissing(t.parts):
 		answer.Preemption = toEvict(t.parts, p.place)
@@ -88,52 +88,62 @@ func toEvict(parts []part, place string) Preemption {
 // makeRoom looks for pods to evict, so that in each part enough members to start together have a place, and has
 // them count there. If there are none, nothing changes. minResources are asked about only if nobody has to go:
 // otherwise victims free resources as well, and this plan knows better.
-func (t try) makeRoom() {
+func (t *attempt) makeRoom() {
 	g := t.first()
 	for _, p := range t.parts {
 		t.planBy(p.group)
 	}
-	t.generation = t.view.Generation()
+	t.generation = t.ports.Generation()
 	if t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
 		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return
 	}
-	t.fresh, t.evicting, t.tries = unplanned(t.parts), true, 0
-	for _, p := range t.parts {
-		if slices.ContainsFunc(p.candidates(), neverPreempts) {
-			t.noVictims(0)
+	t.fresh, t.evicting = unplanned(t.parts), true
+	if slices.ContainsFunc(t.parts, func(p part) bool { return slices.ContainsFunc(p.candidates(), neverPreempts) }) {
+		t.noVictims(0)
+	} else {
+		t.lookAtAll() // victims may be of any of them
+		t.findVictims()
+	}
+	t.answer()
+}
+
+// findVictims has members count on places from which others have to go.
+func (t *attempt) findVictims() {
+	for range searches {
+		started := t.now
+		found := t.ports.FindVictims(t.search(), t.termsFor(t.now, t.parts))
+		t.now = t.ports.Now()
+		switch found.Outcome {
+		case Found:
+			breaks := breakup{t.turn}.breaks(t.parts, found.Victims)
+			t.first().inTheWay = ""
+			t.place(found.Planned, found.Nodes, true)
+			t.clear(t.parts, found.Victims, breaks)
 			return
+		case NotFound:
+			t.nobodyToEvict(found.Why)
+			t.noVictims(t.now.Sub(started))
+			return
+		case Overtaken:
+			return
+		case Outdated: // once more
 		}
 	}
-	t.lookAtAll() // victims may be of any of them
-	t.findVictims()
 }
 
-func (t try) findVictims() {
-	t.tries++
-	t.has(FindVictims{t.Attempt, t.search(), t.termsFor(t.now, t.parts)})
-}
-
-func (e VictimsFound) apply(t *turn) {
-	a := try{t, e.Attempt}
-	breaks := breakup{t}.breaks(a.parts, e.Victims)
-	a.first().inTheWay = ""
-	a.place(e.Places, e.Nodes, true)
-	t.clear(a.parts, e.Victims, breaks)
-	a.answer()
-}
-
-func (e NoVictims) apply(t *turn) {
-	a := try{t, e.Attempt}
-	if g := a.first(); g.reason == status.Unschedulable {
-		before := strings.TrimSuffix(g.why, g.besidesVictims())
-		if g.inTheWay = e.Why; e.Why == before {
-			g.inTheWay = "" // there is nobody to evict
-		}
-		g.waits(g.reason, before+g.besidesVictims())
+// nobodyToEvict says, beside why a group has no place, what is in the way though all go that may.
+func (t *attempt) nobodyToEvict(why string) {
+	g := t.first()
+	if g.reason != status.Unschedulable {
+		return
 	}
-	a.noVictims(e.Took)
+	before := strings.TrimSuffix(g.why, g.besidesVictims())
+	if g.inTheWay = why; why == before {
+		g.inTheWay = "" // there is nobody to evict
+	}
+	g.waits(g.reason, before+g.besidesVictims())
 }
 
 // besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that
@@ -145,10 +155,10 @@ func (g *group) besidesVictims() string {
 	return "; if all went that may be evicted: " + g.inTheWay
 }
 
-func (t try) noVictims(took time.Duration) {
+// noVictims notes when victims are sought again, after a search in vain that took so long.
+func (t *attempt) noVictims(took time.Duration) {
 	g := t.first()
 	g.sought, g.soughtAgain = t.generation, t.now.Add(max(t.limits.Rest, 10*took))
-	t.answer()
 }
 
 func neverPreempts(p *member) bool {

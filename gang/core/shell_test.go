@@ -12,35 +12,23 @@ import (
 
 // apply feeds an event to the core and carries out what follows, as the shell does.
 func (w *world) apply(event Event) {
-	effects := append([]Effect(nil), w.state.Apply(at(w.now), w, event)...)
-	var answers []Event
-	w.effects += len(effects)
-	for _, e := range effects {
-		if w.log != nil {
-			w.log = append(w.log, describe(e))
-		}
-		if answer := w.carryOut(e, event); answer != nil {
-			answers = append(answers, answer)
-		}
+	for _, e := range slices.Clone(w.state.Apply(w, event)) {
+		w.note(describe(e))
+		w.carryOut(e, event)
 	}
-	for _, answer := range answers {
-		w.apply(answer)
+}
+
+// note counts an effect, or what the core asked of its ports, and writes it down.
+func (w *world) note(what ...any) {
+	w.effects++
+	if w.log != nil {
+		w.log = append(w.log, fmt.Sprint(what...))
 	}
 }
 
 // describe is an effect in words, without what is not data.
 func describe(e Effect) string {
 	switch e := e.(type) {
-	case FindPlaces:
-		return fmt.Sprint("find places ", describeSearch(e.Search))
-	case FindWithout:
-		return fmt.Sprint("find without ", describeSearch(e.Search), len(e.Without), e.On)
-	case FindVictims:
-		return fmt.Sprint("find victims ", describeSearch(e.Search))
-	case FindLost:
-		return fmt.Sprint("find lost ", len(e.Pods), describeSearch(Search{Parts: []Wanted{{Pods: e.Pods}}}))
-	case Proceed:
-		return "proceed"
 	case Evict:
 		return fmt.Sprint("evict ", e.Pod.Name)
 	case Write:
@@ -70,14 +58,8 @@ func describeSearch(s Search) (text string) {
 	return text
 }
 
-func (w *world) carryOut(effect Effect, event Event) Event {
+func (w *world) carryOut(effect Effect, event Event) {
 	switch e := effect.(type) {
-	case Release:
-		w.release(e.UID)
-	case Renew:
-		if w.Assumed(e.UID) == "" {
-			return Uncounted(e)
-		}
 	case BeginHold:
 		i := w.index(event.(Binds).UID)
 		if w.pod[i].hold == 0 {
@@ -109,8 +91,6 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 			_, wake := event.(Waking)
 			w.written(e, wake)
 		}
-	case FindLost:
-		return w.lost(e)
 	case Evict:
 		w.evict(e.Pod)
 	case Denied:
@@ -124,12 +104,8 @@ func (w *world) carryOut(effect Effect, event Event) Event {
 		for _, victim := range e.Victims {
 			w.evict(victim)
 		}
-	case Proceed:
-		return Proceeding(e)
 	default:
-		return w.search(effect)
 	}
-	return nil
 }
 
 func (w *world) evict(pod *cluster.Pod) {
@@ -138,7 +114,9 @@ func (w *world) evict(pod *cluster.Pod) {
 	}
 }
 
-func (w *world) release(uid types.UID) {
+// Release implements [Ports], as all that follow with great letters.
+func (w *world) Release(uid types.UID) {
+	w.note("release ", uid)
 	i := w.index(uid)
 	switch {
 	case i < 0:
@@ -154,6 +132,11 @@ func (w *world) release(uid types.UID) {
 			w.moment++
 		}
 	}
+}
+
+func (w *world) Renew(uid types.UID) bool {
+	w.note("renew ", uid)
+	return w.Assumed(uid) != ""
 }
 
 func (w *world) endHold(e EndHold) {
@@ -191,41 +174,43 @@ func (w *world) free(node int8, without map[types.UID]bool) int {
 	return free
 }
 
-// search answers what the core asks for: each pod goes to the first node with room.
-func (w *world) search(effect Effect) Event {
-	switch e := effect.(type) {
-	case FindPlaces:
-		if w.flaky {
-			w.flaky = false
-			return NodesChanged{e.Attempt, true}
-		}
-		places, _, ok := w.fit(e.Search, nil, nil)
-		if !ok {
-			return NoPlaces{Attempt: e.Attempt, Why: "no room"}
-		}
-		w.assume(places)
-		return PlacesFound{Attempt: e.Attempt, Places: places, Nodes: len(w.room), Contested: w.ahead}
-	case FindWithout:
-		without := map[types.UID]bool{}
-		for _, pod := range e.Without {
-			without[pod.UID] = true
-		}
-		places, _, _ := w.fit(e.Search, without, nil)
-		nodes := Nodes{}
-		for _, p := range places {
-			nodes.Insert(p.Node)
-		}
-		return FoundWithout{e.Attempt, nodes}
-	case FindVictims:
-		places, victims, ok := w.fit(e.Search, nil, e.Terms)
-		if !ok {
-			return NoVictims{Attempt: e.Attempt}
-		}
-		w.assume(places)
-		return VictimsFound{e.Attempt, places, len(w.room), victims}
-	default:
-		return nil
+// FindPlaces has each pod go to the first node with room.
+func (w *world) FindPlaces(s Search, _ Also) Places {
+	w.note("find places ", describeSearch(s))
+	if w.flaky {
+		w.flaky = false
+		return Places{Outcome: Outdated}
 	}
+	places, _, ok := w.fit(s, nil, nil)
+	if !ok {
+		return Places{Why: "no room"}
+	}
+	w.assume(places)
+	return Places{Outcome: Found, Planned: places, Nodes: len(w.room), Contested: w.ahead}
+}
+
+func (w *world) FindWithout(s Search, others []*cluster.Pod, on []string) Nodes {
+	w.note("find without ", describeSearch(s), len(others), on)
+	without := map[types.UID]bool{}
+	for _, pod := range others {
+		without[pod.UID] = true
+	}
+	places, _, _ := w.fit(s, without, nil)
+	nodes := Nodes{}
+	for _, p := range places {
+		nodes.Insert(p.Node)
+	}
+	return nodes
+}
+
+func (w *world) FindVictims(s Search, terms *Terms) Evictions {
+	w.note("find victims ", describeSearch(s))
+	places, victims, ok := w.fit(s, nil, terms)
+	if !ok {
+		return Evictions{}
+	}
+	w.assume(places)
+	return Evictions{Outcome: Found, Planned: places, Nodes: len(w.room), Victims: victims}
 }
 
 func (w *world) assume(places []Planned) {

@@ -55,12 +55,12 @@ func New(limits Limits) *State {
 // Configure has other limits be in force from the next event on.
 func (s *State) Configure(limits Limits) { s.limits = limits }
 
-// Apply changes the state by an event at a time, and returns what has to follow, in its order. The
-// slice is good until the next event is applied.
-func (s *State) Apply(now time.Time, view View, event Event) []Effect {
+// Apply changes the state by an event, and returns what has to follow, in its order. The slice is good until the next
+// event is applied.
+func (s *State) Apply(ports Ports, event Event) []Effect {
 	t := &s.turn
 	clear(t.effects) // so that nothing is kept alive by them
-	t.State, t.now, t.view, t.effects = s, now, view, t.effects[:0]
+	t.State, t.now, t.ports, t.effects = s, ports.Now(), ports, t.effects[:0]
 	event.apply(t)
 	return t.effects
 }
@@ -70,7 +70,7 @@ func (s *State) Apply(now time.Time, view View, event Event) []Effect {
 type turn struct {
 	*State
 	now     time.Time
-	view    View
+	ports   Ports
 	effects []Effect
 	decided Decided
 }

@@ -140,7 +140,8 @@ func (w *world) takeOther(k kind, i int) {
 	case expire:
 		w.pod[i].place, w.pod[i].came, w.pod[i].owed = -1, 0, false
 		w.moment++
-		w.apply(Uncounted{w.uid(i)}) // at the latest when it is to be renewed
+		w.state.renewed = time.Time{}
+		w.apply(Ticked{}) // at the latest when it is to be renewed
 	case lose:
 		w.gone[i] = true
 		w.moment++

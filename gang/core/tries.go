@@ -62,11 +62,11 @@ func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} 
 
 // rests looks whether a group is not to be planned: a change of its members, or of what is asked of
 // it, ends that.
-func (t try) rests(g *group) bool {
+func (t *attempt) rests(g *group) bool {
 	if t.purpose == forFilter && g.tries.silent {
 		g.tries = g.tries.anew()
 	}
-	if nodes := t.view.NodeNames(); g.tries.inVain > 0 && nodes != g.tries.nodes {
+	if nodes := t.ports.NodeNames(); g.tries.inVain > 0 && nodes != g.tries.nodes {
 		if nodes.Joined(g.tries.nodes) {
 			g.tries.unbound = nil
 			if g.tries.sooner.Before(g.tries.next) {
@@ -97,7 +97,7 @@ func (t *turn) inVain(denied []part) (words string) {
 			took = max(took, t.now.Sub(d.planned))
 		}
 	}
-	nodes := t.view.NodeNames()
+	nodes := t.ports.NodeNames()
 	for i, d := range denied {
 		if d.tries.silent = !spoke; d.tries.evicted && spoke {
 			d.tries.unbound = sets.New[types.UID]()

@@ -46,7 +46,9 @@ func (w *world) object(i int) *cluster.Pod {
 	return w.made[key]
 }
 
-// Generation implements View, as all that follow.
+// Now implements [Ports], as all that follow.
+func (w *world) Now() time.Time { return at(w.now) }
+
 func (w *world) Generation() uint64 { return w.moment }
 
 func (w *world) PodGroup(key membership.Key) *v1alpha1.Observed {

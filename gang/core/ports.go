@@ -1,0 +1,112 @@
+package core
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/predicates"
+)
+
+// Ports is what an event may read and ask for while it is applied: the cluster, where members count, and searches.
+// What is asked for is done when the call returns. Nothing else changes the cluster's assumptions meanwhile.
+type Ports interface {
+	View
+	// Now returns the time, which searches take.
+	Now() time.Time
+
+	// Release has a pod not count on its place any more.
+	Release(uid types.UID)
+	// Renew has a pod count on its place for longer. It reports false if the pod does not count any more.
+	Renew(uid types.UID) (counts bool)
+
+	// FindPlaces has members count on places, as the cluster is.
+	FindPlaces(Search, Also) Places
+	// FindVictims has members count on places that they would have if others were evicted.
+	FindVictims(Search, *Terms) Evictions
+	// FindWithout returns the nodes to which members would go if others, who are on nodes, had no places.
+	FindWithout(s Search, without []*cluster.Pod, on []string) Nodes
+	// FindLost returns which members could not come to the places on which they count, if they did not count there.
+	FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) []types.UID
+}
+
+// Search describes the places that are sought.
+type Search struct {
+	Store *predicates.VerdictStore
+	Parts []Wanted
+}
+
+// Wanted describes the places that the members of one group need.
+type Wanted struct {
+	Key     membership.Key
+	Pods    []*cluster.Pod // in their order
+	AtLeast int
+	// Resources is the least amount that all nodes together must have free, if AtLeast is not 0, counting as
+	// free what the Own pods take. It is nil for no condition.
+	Resources corev1.ResourceList
+	Own       []*cluster.Pod
+}
+
+// Also is what else a search for places is to find out.
+type Also struct {
+	// Contested asks whether pods that wait might take so much room that too little is left.
+	Contested bool
+	// Claims asks where members would go, if there is no place, once nodes are opened that are cordoned.
+	Claims bool
+}
+
+// Outcome is the outcome of a search.
+type Outcome int
+
+// The outcomes of a search.
+const (
+	// NotFound says that there are no places.
+	NotFound Outcome = iota
+	// Found says that the members count on their places.
+	Found
+	// Outdated says that a node was another one when members were to count there.
+	Outdated
+	// Overtaken says that a member was on a node already: to look again is of no use.
+	Overtaken
+)
+
+// Places is what came of a search for places.
+type Places struct {
+	Outcome
+	// Planned are the members that have places, in an order that is kept, and Nodes is how many nodes there are.
+	Planned []Planned
+	Nodes   int
+	// Contested and Claims answer [Also].
+	Contested bool
+	Claims    []Planned
+	// Why says in words why members have no place: all of them with NotFound, those beyond the least number with Found;
+	// "" when all have one.
+	Why string
+	// Late says that time was up: there may be places all the same.
+	Late bool
+}
+
+// Evictions is what came of a search for victims.
+type Evictions struct {
+	Outcome
+	// Planned are the members that have places, and Nodes is how many nodes there are.
+	Planned []Planned
+	Nodes   int
+	// Victims are the pods that have to go, by node.
+	Victims map[string][]Victim
+	// Why says in words what is in the way though all go that may; "" when that is not known.
+	Why string
+}
+
+// Planned is a place that a member has been given.
+type Planned struct {
+	UID  types.UID
+	Node string
+}
+
+// Nodes are names of nodes.
+type Nodes = sets.Set[string]
