@@ -108,13 +108,8 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 // permits has gangs answer each bind call with an error.
 func (b *bench) permits(err error) {
 	b.Helper()
-	b.extender.binder.(*pods).permits = answering{err}
+	b.extender.binder.(*pods).send = func(*call) error { return err }
 }
-
-type answering struct{ err error }
-
-func (a answering) Permit(context.Context, types.UID, string) error { return a.err }
-func (answering) Bound(types.UID, error)                            {}
 
 func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -18,12 +18,9 @@ import (
 // binder binds the pods of calls.
 type binder interface{ bind(c *call) error }
 
-// newBinder binds by the client of the options, or says that there is no API server.
-func newBinder(o *Options, watch watch, offers *offers, flights *flights, permits Permits, reserved *reserved) binder {
-	if o.Client == nil {
-		return noBinder{}
-	}
-	return &pods{
+// newPods binds by the client of the options.
+func newPods(o *Options, watch watch, offers *offers, flights *flights, reserved *reserved) *pods {
+	b := &pods{
 		client:   o.Client,
 		time:     o.BindTime,
 		cluster:  o.Cluster,
@@ -32,9 +29,10 @@ func newBinder(o *Options, watch watch, offers *offers, flights *flights, permit
 		offers:   offers,
 		pace:     newPace(),
 		flights:  flights,
-		permits:  permits,
 		reserved: reserved,
 	}
+	b.send = b.bindNow
+	return b
 }
 
 // noBinder binds nothing, as there is no API server.
@@ -54,8 +52,9 @@ type pods struct {
 	pace     *pace
 	// flights are the bind calls that are being answered.
 	flights  *flights
-	permits  Permits
 	reserved *reserved
+	// send has a pod that has its place be bound now, or when it may.
+	send func(*call) error
 }
 
 func (b *pods) bind(c *call) error {
@@ -73,11 +72,7 @@ func (b *pods) bindOnce(c *call) error {
 	if err := b.takePlace(c); err != nil {
 		return err
 	}
-	if err := b.permits.Permit(c.ctx, pod.UID, c.node); err != nil {
-		return err
-	}
-	err := b.bindNow(c)
-	b.permits.Bound(pod.UID, err)
+	err := b.send(c)
 	if err == nil {
 		b.offers.end(pod.UID)
 	}

@@ -30,12 +30,14 @@ type planner interface {
 // victims are the pods that have to go, by node.
 type victims = map[string]*extenderv1.MetaVictims
 
-// inFlight claims the pods whose binding the API server has not answered. It takes up any other pod, for all
-// claimants.
-type inFlight struct {
-	picker    *picker
-	nominated *nominated
+// sparer knows of pods that a preemption must not take.
+type sparer interface {
+	// spare takes out of the answer about a preemption what would do harm, and reports whether what is left does none.
+	spare(victims victims) (harmless bool)
 }
+
+// inFlight claims the pods whose binding the API server has not answered.
+type inFlight struct{ picker *picker }
 
 // reasonBinding refuses a pod while it may still be bound elsewhere.
 const reasonBinding = "the pod is being bound to another node"
@@ -46,7 +48,6 @@ const reasonBinding = "the pod is being bound to another node"
 func (b *inFlight) claim(c *call) (answered bool, err error) {
 	node := b.picker.cluster.Binding(c.subject.pod.UID)
 	if node == "" {
-		b.nominated.take(c)
 		return false, nil
 	}
 	if confirmed, err := b.picker.confirm(c, node); confirmed || err != nil {

@@ -1,7 +1,8 @@
 package extender
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,24 +50,41 @@ func TestClaimantsAreAskedInTheirOrderUntilOneAnswers(t *testing.T) {
 	}
 }
 
-func TestTheClaimantsAreABindingThenTheGangThenAReservationThenTheNomination(t *testing.T) {
-	b := newExtenderBench(t, benchOptions{gangs: true})
-	kinds := []bool{}
-	for i, claimant := range b.extender.claimants {
-		var is bool
-		switch i {
-		case 0:
-			_, is = claimant.(*inFlight)
-		case 1:
-			_, is = claimant.(*members)
-		case 2:
-			_, is = claimant.(*reserved)
-		case 3:
-			_, is = claimant.(*nominated)
-		}
-		kinds = append(kinds, is)
+func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		options                                             benchOptions
+		claimants, strangers, preempters, planners, sparers []string
+	}{
+		"alone": {
+			claimants: []string{"inFlight", "reserved"}, preempters: []string{"reserved"}, planners: []string{"reserved"},
+		},
+		"all": {
+			options:    benchOptions{gangs: true, ahead: make(writes)},
+			claimants:  []string{"inFlight", "takes", "members", "reserved", "nominated"},
+			strangers:  []string{"unknownMembers"},
+			preempters: []string{"members", "reserved"},
+			planners:   []string{"members", "nominated", "reserved"},
+			sparers:    []string{"members"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newExtenderBench(t, test.options).extender
+			for _, asked := range []struct{ got, want []string }{
+				{kinds(e.claimants), test.claimants}, {kinds(e.strangers), test.strangers}, {kinds(e.preempters), test.preempters},
+				{kinds(e.planners), test.planners}, {kinds(e.sparers), test.sparers},
+			} {
+				if diff := cmp.Diff(asked.want, asked.got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
 	}
-	if len(kinds) != 4 || slices.Contains(kinds, false) {
-		t.Errorf("claimants %T", b.extender.claimants)
+}
+
+// kinds returns the names of the types of values.
+func kinds[V any](values []V) (names []string) {
+	for _, v := range values {
+		names = append(names, strings.TrimPrefix(fmt.Sprintf("%T", v), "*extender."))
 	}
+	return names
 }

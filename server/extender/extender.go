@@ -10,11 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/canary"
 )
@@ -30,11 +32,11 @@ type Options struct {
 	Client kubernetes.Interface
 	// BindTime is how long the API server may take to bind a pod.
 	BindTime time.Duration
-	// Gangs, Reservations and Nominations claim pods before they are placed for themselves. Each may be
-	// nil: then it claims none.
-	Gangs        Gangs
+	// Gangs and Nominations claim pods before they are placed for themselves. Each may be nil: then nobody does.
+	Gangs       Gangs
+	Nominations Nominations
+	// Reservations claim pods as well. With nil there is no plan.
 	Reservations Reservations
-	Nominations  Nominations
 	// Refusals is told of pods that fit no node. It may be nil.
 	Refusals Refusals
 	// Bodies read the bodies of calls.
@@ -58,14 +60,15 @@ type Extender struct {
 	watch    watch
 	profiles *predicates.Profiles
 	picker   *picker
-	gangs    gangs
 	reserved *reserved
-	// claimants, preempters and planners are asked in their order.
+	// Each of these is asked in its order, unless an answer ends that. Who is absent is not among them.
 	claimants  []claimant
+	strangers  []claimant // of pods that the watch does not show
 	preempters []preempter
 	planners   []planner
+	sparers    []sparer
+	refusals   []Refusals
 	binder     binder
-	refusals   Refusals
 	calls      *calls
 	locks      []canary.Lock
 	// orders are the orders learned by requests that were read at the same time.
@@ -77,29 +80,46 @@ func New(o Options) *Extender {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
-	if o.Refusals == nil {
-		o.Refusals = noRefusals{}
+	if o.Reservations == nil {
+		o.Reservations = reservation.New(reservation.Options{
+			Logger: o.Logger, Clock: clock.RealClock{}, Cluster: o.Cluster, Profiles: o.Profiles,
+		})
 	}
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
-	watch, flights := newWatch(&o), newFlights()
-	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
-	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
-	gangs := newGangs(&o, p, reserved)
-	return &Extender{
-		watch:      watch,
-		profiles:   o.Profiles,
-		picker:     p,
-		gangs:      gangs,
-		reserved:   reserved,
-		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
-		preempters: []preempter{gangs, reserved},
-		planners:   []planner{gangs, nominated, reserved},
-		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
-		refusals:   o.Refusals,
-		calls:      calls,
-		locks:      locksOf(&o, calls.attempts, flights),
-		orders:     make(chan *order, 4),
+	flights, calls := newFlights(), newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
+	e := &Extender{
+		watch:     newWatch(&o),
+		profiles:  o.Profiles,
+		picker:    p,
+		reserved:  &reserved{picker: p, reservations: o.Reservations},
+		claimants: []claimant{&inFlight{picker: p}},
+		calls:     calls,
+		locks:     locksOf(&o, calls.attempts, flights),
+		orders:    make(chan *order, 4),
 	}
+	binds := newPods(&o, e.watch, p.offers, flights, e.reserved)
+	if o.Nominations != nil {
+		e.claimants = append(e.claimants, &takes{o.Nominations})
+	}
+	if o.Gangs != nil {
+		m := &members{picker: p, manager: o.Gangs, reserved: e.reserved}
+		e.claimants, e.strangers = append(e.claimants, m), append(e.strangers, &unknownMembers{p})
+		e.preempters, e.planners, e.sparers = append(e.preempters, m), append(e.planners, m), append(e.sparers, m)
+		binds.send = m.permitted(binds.send)
+	}
+	e.claimants, e.preempters = append(e.claimants, e.reserved), append(e.preempters, e.reserved)
+	if o.Nominations != nil {
+		n := &nominated{picker: p, nominations: o.Nominations}
+		e.claimants, e.planners = append(e.claimants, n), append(e.planners, n)
+	}
+	e.planners = append(e.planners, e.reserved)
+	if o.Refusals != nil {
+		e.refusals = append(e.refusals, o.Refusals)
+	}
+	if e.binder = binds; o.Client == nil {
+		e.binder = noBinder{}
+	}
+	return e
 }
 
 // Endpoints returns the verbs over HTTP.
@@ -139,15 +159,13 @@ func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 		{Name: "the cluster", Verbs: all, Pass: func() { o.Cluster.PendingPod("") }},
 		{Name: "attempts", Verbs: all, Pass: attempts.pass},
 		{Name: "bind calls", Verbs: "bind", Pass: flights.pass},
+		{Name: "ReschedulingPlans", Verbs: "filter, preempt and bind", Pass: o.Reservations.Pass},
 	}
 	if o.Gangs != nil {
 		locks = append(locks, canary.Lock{Name: "gangs", Verbs: "filter, preempt and bind", Pass: o.Gangs.Pass})
 	}
 	if o.Nominations != nil {
 		locks = append(locks, canary.Lock{Name: "nominations", Verbs: "filter and preempt", Pass: o.Nominations.Pass})
-	}
-	if o.Reservations != nil {
-		locks = append(locks, canary.Lock{Name: "ReschedulingPlans", Verbs: "filter, preempt and bind", Pass: o.Reservations.Pass})
 	}
 	return locks
 }

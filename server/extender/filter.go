@@ -2,7 +2,6 @@ package extender
 
 import (
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/gang"
 	"muster.dev/muster/server/wire"
 )
 
@@ -25,12 +24,15 @@ func (e *Extender) filter(c *call) error {
 	if c.subject.known {
 		err = e.filterKnown(c)
 	} else {
-		e.filterStranger(c)
+		err = e.filterStranger(c)
 	}
-	if err == nil && c.outcome == outcomeUnschedulable {
-		e.refusals.Refused(c.subject.pod.UID, generation)
+	if err != nil || c.outcome != outcomeUnschedulable {
+		return err
 	}
-	return err
+	for _, refusals := range e.refusals {
+		refusals.Refused(c.subject.pod.UID, generation)
+	}
+	return nil
 }
 
 // filterKnown answers about a pod that waits for a node. Earlier offers are void.
@@ -61,18 +63,20 @@ func (e *Extender) filterAlone(c *call) error {
 }
 
 // filterStranger answers which of the nodes a pod would fit that the watch does not show.
-func (e *Extender) filterStranger(c *call) {
-	if e.gangs.includes(c.subject.pod) {
-		e.picker.refuse(c, gang.ReasonUnknown)
-		return
+func (e *Extender) filterStranger(c *call) error {
+	for _, claimant := range e.strangers {
+		if answered, err := claimant.claim(c); answered || err != nil {
+			return err
+		}
 	}
 	view := c.store.ViewAlone(c.subject.pod)
 	defer view.Close()
 	if c.picksNode() {
 		e.picker.offerBest(c, &view)
-		return
+		return nil
 	}
 	e.picker.sift(c, &view)
+	return nil
 }
 
 // picksNode reports whether muster picks the node of the call's pod, and not kube-scheduler.

@@ -15,7 +15,10 @@ import (
 
 // Gangs holds the members of gangs together, as a [gang.Manager] does.
 type Gangs interface {
-	Permits
+	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
+	Permit(ctx context.Context, uid types.UID, node string) error
+	// Bound reports the result of a binding.
+	Bound(uid types.UID, err error)
 	// Filter decides about a pod that the scheduler asks about for a number of nodes.
 	Filter(pod *cluster.Pod, nodes int) gang.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
@@ -34,44 +37,11 @@ type Gangs interface {
 	Pass()
 }
 
-// Permits decide when a pod may be bound.
-type Permits interface {
-	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
-	Permit(ctx context.Context, uid types.UID, node string) error
-	// Bound reports the result of a binding.
-	Bound(uid types.UID, err error)
-}
-
-// gangs answers the verbs' questions about gangs.
-type gangs interface {
-	claimant
-	preempter
-	planner
-	Permits
-	// includes reports whether a pod that the watch does not show may be of a gang.
-	includes(pod *cluster.Pod) bool
-	// spare takes out of the answer about a preemption what would harm gangs, and reports whether what is left harms none.
-	spare(victims victims) (harmless bool)
-}
-
 // members claims the members of gangs.
 type members struct {
 	picker   *picker
 	manager  Gangs
 	reserved *reserved
-}
-
-// newGangs asks the gangs of the options, if there are any.
-func newGangs(o *Options, p *picker, reserved *reserved) gangs {
-	if o.Gangs == nil {
-		return noGangs{}
-	}
-	return &members{picker: p, manager: o.Gangs, reserved: reserved}
-}
-
-func (m *members) includes(pod *cluster.Pod) bool {
-	_, member := membership.Of(pod)
-	return member || m.picker.cluster.MayBelong(pod.Pod)
 }
 
 func (m *members) claim(c *call) (answered bool, err error) {
@@ -145,31 +115,27 @@ func (m *members) planned(uid types.UID) bool { return m.manager.Planned(uid) }
 
 func (m *members) giveWay(c *call) bool { return m.manager.GiveWay(c.subject.pod, c.store) }
 
-// Permit implements [Permits].
-func (m *members) Permit(ctx context.Context, uid types.UID, node string) error {
-	return m.manager.Permit(ctx, uid, node)
+// permitted returns how the pod of a call is bound by bind once its gang may be bound. The gang is told of the result.
+func (m *members) permitted(bind func(*call) error) func(*call) error {
+	return func(c *call) error {
+		uid := c.subject.pod.UID
+		if err := m.manager.Permit(c.ctx, uid, c.node); err != nil {
+			return err
+		}
+		err := bind(c)
+		m.manager.Bound(uid, err)
+		return err
+	}
 }
 
-// Bound implements [Permits].
-func (m *members) Bound(uid types.UID, err error) { m.manager.Bound(uid, err) }
+// unknownMembers claims the strangers that may be of a gang.
+type unknownMembers struct{ picker *picker }
 
-// noGangs knows of no gang.
-type noGangs struct{}
-
-func (noGangs) includes(*cluster.Pod) bool { return false }
-
-func (noGangs) claim(*call) (answered bool, err error) { return false, nil }
-
-func (noGangs) preempt(*call) (evicted victims, decided bool) { return nil, false }
-
-func (noGangs) spare(victims) (harmless bool) { return true }
-
-func (noGangs) planned(types.UID) bool { return false }
-
-func (noGangs) giveWay(*call) bool { return false }
-
-// Permit implements [Permits].
-func (noGangs) Permit(context.Context, types.UID, string) error { return nil }
-
-// Bound implements [Permits].
-func (noGangs) Bound(types.UID, error) {}
+// claim refuses them: a gang is of pods that the watch shows.
+func (m *unknownMembers) claim(c *call) (answered bool, err error) {
+	if _, member := membership.Of(c.subject.pod); !member && !m.picker.cluster.MayBelong(c.subject.pod.Pod) {
+		return false, nil
+	}
+	m.picker.refuse(c, gang.ReasonUnknown)
+	return true, nil
+}

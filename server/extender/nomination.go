@@ -24,22 +24,20 @@ type Nominations interface {
 	Pass()
 }
 
+// takes claims no pod: it takes each up that is not in flight, for all claimants after it.
+type takes struct{ nominations Nominations }
+
+// claim notes what was planned for the pod of a call.
+func (t *takes) claim(c *call) (answered bool, err error) {
+	c.planned = t.nominations.Take(c.subject.pod.UID)
+	return false, nil
+}
+
 // nominated claims the pods that were nominated.
 type nominated struct {
 	picker      *picker
 	nominations Nominations
 }
-
-// newNominated claims by the nominations of the options, if there are any.
-func newNominated(o *Options, p *picker) *nominated {
-	if o.Nominations == nil {
-		return &nominated{picker: p, nominations: noNominations{}}
-	}
-	return &nominated{picker: p, nominations: o.Nominations}
-}
-
-// take notes that the scheduler has taken the pod of a call up, and what was planned for it.
-func (n *nominated) take(c *call) { c.planned = n.nominations.Take(c.subject.pod.UID) }
 
 // claim answers with the planned node, if it will do.
 func (n *nominated) claim(c *call) (answered bool, err error) {
@@ -74,16 +72,3 @@ func (n *nominated) giveWay(c *call) bool {
 	n.nominations.Yield(fewest)
 	return fewest != nil
 }
-
-// noNominations places no pod ahead.
-type noNominations struct{}
-
-func (noNominations) Take(types.UID) string { return "" }
-
-func (noNominations) Planned(types.UID) bool { return false }
-
-func (noNominations) PlannedBelow(int32) map[string][]types.UID { return nil }
-
-func (noNominations) Yield([]types.UID) {}
-
-func (noNominations) Pass() {}

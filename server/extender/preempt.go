@@ -60,7 +60,9 @@ func (e *Extender) preemptAlone(c *call, proposed victims) victims {
 		enough = e.amongOthers(p, snap, proposed)
 	}
 	if len(enough) == 0 && later != "" && c.subject.known {
-		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+		for _, refusals := range e.refusals {
+			refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+		}
 	}
 	return enough
 }
@@ -79,7 +81,7 @@ func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed
 				later = proposal.node.Name
 			}
 		}
-		if e.gangs.spare(enough) && holds(proposed, enough) {
+		if e.spare(enough) && holds(proposed, enough) {
 			break
 		}
 	}
@@ -103,11 +105,20 @@ func (e *Extender) amongOthers(p *preemption, snap *cluster.Snapshot, proposed v
 	for _, best := range ranked[:min(enoughNodes, len(ranked))] {
 		few[best.node.Name] = best.victims
 	}
-	if e.gangs.spare(few) {
+	if e.spare(few) {
 		return few
 	}
-	e.gangs.spare(all)
+	e.spare(all)
 	return all
+}
+
+// spare takes out of the answer about a preemption what would do harm, and reports whether what is left does none.
+func (e *Extender) spare(victims victims) (harmless bool) {
+	harmless = true
+	for _, sparer := range e.sparers {
+		harmless = sparer.spare(victims) && harmless
+	}
+	return harmless
 }
 
 // holds reports whether a proposal is answered as it was made for one node at least.

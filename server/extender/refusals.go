@@ -11,10 +11,3 @@ type Refusals interface {
 	// something is freed.
 	Postponed(uid types.UID, node string, generation uint64)
 }
-
-// noRefusals looks at nothing again.
-type noRefusals struct{}
-
-func (noRefusals) Refused(types.UID, uint64) {}
-
-func (noRefusals) Postponed(types.UID, string, uint64) {}

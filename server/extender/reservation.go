@@ -35,14 +35,6 @@ type reserved struct {
 	reservations Reservations
 }
 
-// newReserved claims by the reservations of the options, if there are any.
-func newReserved(o *Options, p *picker) *reserved {
-	if o.Reservations == nil {
-		return &reserved{picker: p, reservations: noReservations{}}
-	}
-	return &reserved{picker: p, reservations: o.Reservations}
-}
-
 // claim answers with the first of the places kept for the pod that is among the candidates and that
 // it fits, and has the pod count there.
 func (r *reserved) claim(c *call) (answered bool, err error) {
@@ -116,22 +108,3 @@ func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
 	judge := scenario.New(snap).Judge(c.store.Profile.Judge(c.subject.pod, snap))
 	return !judge.Fits(node.Index) && judge.FitsIn(free)
 }
-
-// noReservations keeps no room.
-type noReservations struct{}
-
-func (noReservations) Claim(*cluster.Pod, *predicates.Profile) reservation.Claim {
-	return reservation.Claim{}
-}
-
-func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
-
-func (noReservations) GiveWay(*cluster.Pod, *predicates.Profile, func(*cluster.Node) bool) bool {
-	return false
-}
-
-func (noReservations) Take(*reservation.Place, *cluster.Pod, cluster.Basis) error { return nil }
-
-func (noReservations) Spared(...*cluster.Pod) sets.Set[types.UID] { return nil }
-
-func (noReservations) Pass() {}
