@@ -78,20 +78,20 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 
 // answered follows a call of a verb that started at a time and has taken a while. One about a stranger is no
 // attempt of kube-scheduler's, and nothing is remembered of it.
-func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
-	if !c.subject.known {
+func (a *attempts) answered(verb string, q *request, found *report, started time.Time, took time.Duration) {
+	if found.stranger {
 		return
 	}
-	uid, ended := c.args.Pod.UID, started.Add(took)
+	uid, ended := q.named.UID, started.Add(took)
 	switch verb {
 	case "filter":
 		if before, open := a.take(uid); open {
 			a.end(before, attemptAbandoned, started)
 		}
-		now := a.begin(c, started)
+		now := a.begin(q, found, started)
 		now.algorithm = took
-		a.tracer.verb(now.trace, verb, c, started, ended)
-		switch c.outcome {
+		a.tracer.verb(now.trace, verb, q, found, started, ended)
+		switch found.outcome {
 		case outcomeOK:
 			a.open.Add(uid, now)
 		case outcomeUnschedulable:
@@ -103,21 +103,21 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		if now, open := a.open.Get(uid); open {
 			now := now.(attempt)
 			now.algorithm += took
-			a.tracer.verb(now.trace, verb, c, started, ended)
+			a.tracer.verb(now.trace, verb, q, found, started, ended)
 			a.open.Add(uid, now)
 		}
 	case "preempt":
-		a.preemption.WithLabelValues(c.profile()).Observe(took.Seconds())
+		a.preemption.WithLabelValues(found.profile()).Observe(took.Seconds())
 	case "bind":
 		now, open := a.take(uid)
 		if !open {
-			now = a.begin(c, started)
+			now = a.begin(q, found, started)
 		}
-		a.tracer.verb(now.trace, verb, c, started, ended)
-		if c.binding > 0 {
-			now.observe(a.binding.WithLabelValues(now.profile), c.binding)
+		a.tracer.verb(now.trace, verb, q, found, started, ended)
+		if found.binding > 0 {
+			now.observe(a.binding.WithLabelValues(now.profile), found.binding)
 		}
-		a.end(now, resultOf(c.outcome), ended)
+		a.end(now, resultOf(found.outcome), ended)
 	}
 }
 
@@ -136,8 +136,8 @@ func resultOf(outcome string) string {
 }
 
 // begin begins an attempt with a call.
-func (a *attempts) begin(c *call, started time.Time) attempt {
-	return attempt{profile: c.profile(), started: started, trace: a.tracer.begin(c, started)}
+func (a *attempts) begin(q *request, found *report, started time.Time) attempt {
+	return attempt{profile: found.profile(), started: started, trace: a.tracer.begin(q, found, started)}
 }
 
 func (a *attempts) take(uid types.UID) (attempt, bool) {

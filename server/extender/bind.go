@@ -1,45 +1,52 @@
 package extender
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/gang"
-	"muster.dev/muster/server/wire"
 )
 
-// bind puts a pod on the node that the scheduler picked: a pod that waits, of a profile of muster, on
-// a node that filter has offered for it and that it fits still. It is judged and counted there in one
-// step, so that no two calls take the same room. A pod that is on that node already is a success.
-func (e *Extender) bind(c *call) error {
-	args, err := wire.ReadBind(&c.decoder, c.body)
-	if err != nil {
-		return badRequest(err)
-	}
-	c.letGo()
-	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID, c.node = args.PodNamespace, args.PodName, args.PodUID, args.Node
-
-	result := extenderv1.ExtenderBindingResult{}
-	switch err := e.binder.bind(c); {
-	case err == nil:
-	case errors.Is(err, gang.ErrKept): // by the hundred, and nothing is wrong
-		c.outcome, result.Error = outcomeKept, told(err)
-	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
-		c.outcome, result.Error = outcomeGone, told(err)
-		e.calls.log.Debug("the pod to bind is gone", "pod", args.PodNamespace+"/"+args.PodName, "node", args.Node, "err", err)
-	default:
-		c.outcome, result.Error = outcomeError, told(err)
-		if c.ctx.Err() != nil {
-			c.outcome = outcomeCanceled
+// answerBind answers bind calls by a way to bind pods, which returns what it found also with an error.
+func answerBind(log *slog.Logger, bind func(*request) (report, error)) func(*request, *memory) (report, error) {
+	return func(q *request, m *memory) (report, error) {
+		found, err := bind(q)
+		found.outcome = outcomeOf(q.ctx, err)
+		switch found.outcome {
+		case outcomeOK:
+			return found, m.encode(extenderv1.ExtenderBindingResult{})
+		case outcomeKept: // by the hundred, and nothing is wrong
+		case outcomeGone:
+			log.Debug("the pod to bind is gone", "pod", q.fullName(), "node", q.node, "err", err)
+		default:
+			log.Warn("bind failed", "pod", q.fullName(), "profile", found.profile(), "class", found.class(), "node", q.node, "err", err)
 		}
-		e.calls.log.Warn(
-			"bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile(), "class", c.class(), "node", args.Node, "err", err,
-		)
+		return found, m.encode(extenderv1.ExtenderBindingResult{Error: told(err)})
 	}
-	return c.encode(result)
 }
+
+// outcomeOf returns the outcome of a bind call whose pod was not bound for an error, or nil.
+func outcomeOf(ctx context.Context, err error) string {
+	switch {
+	case err == nil:
+		return outcomeOK
+	case errors.Is(err, gang.ErrKept):
+		return outcomeKept
+	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
+		return outcomeGone
+	case ctx.Err() != nil:
+		return outcomeCanceled
+	default:
+		return outcomeError
+	}
+}
+
+// bindNowhere binds no pod, as there is no API server.
+func bindNowhere(*request) (report, error) { return report{}, errSnapshot }
 
 // Why a pod is not bound, besides what predicates say.
 var (

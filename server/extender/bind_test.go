@@ -108,7 +108,7 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 // permits has gangs answer each bind call with an error.
 func (b *bench) permits(err error) {
 	b.Helper()
-	b.extender.binder.(*pods).send = func(*call) error { return err }
+	b.extender.binds.send = func(context.Context, *cluster.Pod, string) (time.Duration, error) { return 0, err }
 }
 
 func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
@@ -286,12 +286,12 @@ func TestABindingIsFinishedWhenTheCallerGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, pod := pendingOn(t, client, time.Hour)
-	c := bindCall(ctx, t, pod, "a")
-	if err := e.bind(c); err != nil {
+	found, err := e.asked(ctx, t, pod, "a")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if c.outcome != outcomeOK {
-		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeOK)
+	if found.outcome != outcomeOK {
+		t.Errorf("the outcome is %q, want %q", found.outcome, outcomeOK)
 	}
 	if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
 		t.Errorf("the pod is assumed on %q, want a", got)
@@ -304,12 +304,12 @@ func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
 			<-time.After(benchBindTime) // it may or may not have bound the pod
 			return context.DeadlineExceeded
 		}), time.Hour)
-		c := bindCall(t.Context(), t, pod, "a")
-		if err := e.bind(c); err != nil {
+		found, err := e.asked(t.Context(), t, pod, "a")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if c.outcome != outcomeError {
-			t.Errorf("the outcome is %q, want %q", c.outcome, outcomeError)
+		if found.outcome != outcomeError {
+			t.Errorf("the outcome is %q, want %q", found.outcome, outcomeError)
 		}
 		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
 			t.Errorf("the pod is assumed on %q, want a", got)
@@ -348,7 +348,7 @@ func TestABindingRenewsTheAssumption(t *testing.T) {
 			<-time.After(term - time.Second) // a slow API server
 			return nil
 		}), term)
-		if err := e.bind(bindCall(t.Context(), t, pod, "a")); err != nil {
+		if _, err := e.asked(t.Context(), t, pod, "a"); err != nil {
 			t.Fatal(err)
 		}
 		var counts []string
@@ -372,11 +372,15 @@ func TestABindCallForAnotherNodeDoesNotMoveAPodThatIsBeingBound(t *testing.T) {
 		if err := e.picker.cluster.Set(other); err != nil {
 			t.Fatal(err)
 		}
-		first, second := bindCall(t.Context(), t, pod, "a"), bindCall(t.Context(), t, pod, "b")
 		ended := make(chan error)
-		go func() { ended <- e.bind(first) }()
+		var first report
+		go func() {
+			var err error
+			first, err = e.asked(t.Context(), t, pod, "a")
+			ended <- err
+		}()
 		synctest.Wait()
-		if err := e.bind(second); err != nil || second.outcome != outcomeError {
+		if second, err := e.asked(t.Context(), t, pod, "b"); err != nil || second.outcome != outcomeError {
 			t.Errorf("the second call ends as %q, error %v", second.outcome, err)
 		}
 		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
@@ -408,13 +412,10 @@ func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duratio
 	return e, pod
 }
 
-func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {
+// asked asks to bind a pod to a node, without HTTP.
+func (e *Extender) asked(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) (report, error) {
 	t.Helper()
-	body, err := json.Marshal(bindingOf(pod, node))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &call{ctx: ctx, body: body, outcome: outcomeOK}
+	return new(call).serve(ctx, e.verb("bind"), encode(t, bindingOf(pod, node)))
 }
 
 func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {

@@ -15,31 +15,6 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// binder binds the pods of calls.
-type binder interface{ bind(c *call) error }
-
-// newPods binds by the client of the options.
-func newPods(o *Options, watch watch, offers *offers, flights *flights, reserved *reserved) *pods {
-	b := &pods{
-		client:   o.Client,
-		time:     o.BindTime,
-		cluster:  o.Cluster,
-		profiles: o.Profiles,
-		watch:    watch,
-		offers:   offers,
-		pace:     newPace(),
-		flights:  flights,
-		reserved: reserved,
-	}
-	b.send = b.bindNow
-	return b
-}
-
-// noBinder binds nothing, as there is no API server.
-type noBinder struct{}
-
-func (noBinder) bind(*call) error { return errSnapshot }
-
 // pods binds pods at an API server.
 type pods struct {
 	client kubernetes.Interface
@@ -51,42 +26,69 @@ type pods struct {
 	offers   *offers
 	pace     *pace
 	// flights are the bind calls that are being answered.
-	flights  *flights
-	reserved *reserved
+	flights      *flights
+	reservations Reservations
 	// send has a pod that has its place be bound now, or when it may.
-	send func(*call) error
+	send send
 }
 
-func (b *pods) bind(c *call) error {
-	return b.flights.do(c.ctx, c.args.Pod.UID, c.node, func() error { return b.bindOnce(c) })
+// send has the API server bind a pod to a node, and returns how long that took, 0 when it was not asked.
+type send func(ctx context.Context, pod *cluster.Pod, node string) (took time.Duration, err error)
+
+// newPods binds by the client of the options.
+func newPods(o *Options, watch watch, offers *offers, flights *flights) *pods {
+	b := &pods{
+		client:       o.Client,
+		time:         o.BindTime,
+		cluster:      o.Cluster,
+		profiles:     o.Profiles,
+		watch:        watch,
+		offers:       offers,
+		pace:         newPace(),
+		flights:      flights,
+		reservations: o.Reservations,
+	}
+	b.send = b.bindNow
+	return b
+}
+
+// bind puts a pod on the node that the scheduler picked: a pod that waits, of a profile of muster, on
+// a node that filter has offered for it and that it fits still. It is judged and counted there in one
+// step, so that no two calls take the same room. A pod that is on that node already is a success.
+func (b *pods) bind(q *request) (found report, err error) {
+	err = b.flights.do(q.ctx, q.named.UID, q.node, func() (err error) {
+		found, err = b.bindOnce(q)
+		return err
+	})
+	return found, err
 }
 
 // bindOnce binds a pod about which there is no other call.
-func (b *pods) bindOnce(c *call) error {
-	pod := b.watch.pending(c.ctx, &c.args.Pod)
-	if pod == nil || pod.Name != c.args.Pod.Name || pod.Namespace != c.args.Pod.Namespace {
-		return b.boundAlready(c)
+func (b *pods) bindOnce(q *request) (report, error) {
+	pod := b.watch.pending(q.ctx, &q.named)
+	if pod == nil || pod.Name != q.named.Name || pod.Namespace != q.named.Namespace {
+		return report{}, b.boundAlready(q)
 	}
-	c.subject = subject{pod: pod, known: true}
-	c.store = b.profiles.Of(pod.Spec.SchedulerName) // else the name is anybody's choice, and no label of a metric
-	if err := b.takePlace(c); err != nil {
-		return err
+	// Without a profile the name is anybody's choice, and no label of a metric.
+	found := report{subject: subject{pod: pod, store: b.profiles.Of(pod.Spec.SchedulerName)}}
+	err := b.takePlace(q, found.subject)
+	if err != nil {
+		return found, err
 	}
-	err := b.send(c)
-	if err == nil {
+	if found.binding, err = b.send(q.ctx, pod, q.node); err == nil {
 		b.offers.end(pod.UID)
 	}
-	return err
+	return found, err
 }
 
 // boundAlready returns the answer about a pod that does not wait: the scheduler may not have got the answer
 // to a former call.
-func (b *pods) boundAlready(c *call) error {
-	pod, node := b.cluster.Placed(c.args.Pod.UID)
+func (b *pods) boundAlready(q *request) error {
+	pod, node := b.cluster.Placed(q.named.UID)
 	switch {
-	case pod == nil || pod.Name != c.args.Pod.Name || pod.Namespace != c.args.Pod.Namespace:
+	case pod == nil || pod.Name != q.named.Name || pod.Namespace != q.named.Namespace:
 		return errNotThere
-	case node != c.node:
+	case node != q.node:
 		return errElsewhere
 	default:
 		return nil
@@ -96,32 +98,31 @@ func (b *pods) boundAlready(c *call) error {
 // bindNow has the API server bind a pod, also when the caller goes away meanwhile: members of a
 // gang that has started are all bound, though the scheduler dies in that moment. The pod's UID goes
 // along as a precondition, so that a pod of the same name is never bound instead.
-func (b *pods) bindNow(c *call) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), b.time)
+func (b *pods) bindNow(caller context.Context, pod *cluster.Pod, node string) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), b.time)
 	defer cancel()
-	pod := c.subject.pod
-	b.cluster.Bind(pod.UID, c.node, b.time+unanswered)
+	b.cluster.Bind(pod.UID, node, b.time+unanswered)
 	var started time.Time
-	err := b.pace.keep(ctx, func() error {
+	err = b.pace.keep(ctx, func() error {
 		started = time.Now()
 		return b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-			Target:     corev1.ObjectReference{Kind: "Node", Name: c.node},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 		}, metav1.CreateOptions{})
 	})
 	if !started.IsZero() {
-		c.binding = time.Since(started)
+		took = time.Since(started)
 	}
-	switch b.became(ctx, pod, c.node, err, !started.IsZero()) {
+	switch b.became(ctx, pod, node, err, !started.IsZero()) {
 	case fateBound:
 		b.cluster.Renew(pod.UID)
-		return nil
+		return took, nil
 	case fateNot:
 		b.cluster.Refuse(pod.UID)
 	case fateUnknown:
-		b.cluster.Bind(pod.UID, c.node, unanswered)
+		b.cluster.Bind(pod.UID, node, unanswered)
 	}
-	return err
+	return took, err
 }
 
 // became finds out what became of a binding that was sent or not, and ended with an error or nil.

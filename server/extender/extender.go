@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -49,6 +50,16 @@ type Options struct {
 	Pick func(n int) int
 }
 
+// Refusals look again at pods that filter has refused, as a [muster.dev/muster/placement/requeue.Requeuer] does.
+type Refusals interface {
+	// Refused says that a pod fitted none of the nodes that kube-scheduler asked about, as the cluster was at a
+	// generation or later. The watch may not show it yet, and there may be no such pod.
+	Refused(uid types.UID, generation uint64)
+	// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will when
+	// something is freed.
+	Postponed(uid types.UID, node string, generation uint64)
+}
+
 // BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
 // on its node by assumption, so that its room is not given away meanwhile.
 func BindTime(timeouts config.Timeouts) time.Duration {
@@ -60,7 +71,8 @@ type Extender struct {
 	watch    watch
 	profiles *predicates.Profiles
 	picker   *picker
-	reserved *reserved
+	// reservations say which pods are spared.
+	reservations Reservations
 	// Each of these is asked in its order, unless an answer ends that. Who is absent is not among them.
 	claimants  []claimant
 	strangers  []claimant // of pods that the watch does not show
@@ -68,7 +80,8 @@ type Extender struct {
 	planners   []planner
 	sparers    []sparer
 	refusals   []Refusals
-	binder     binder
+	binds      *pods
+	bind       func(*request) (report, error) // by binds, where there is an API server
 	calls      *calls
 	locks      []canary.Lock
 	// orders are the orders learned by requests that were read at the same time.
@@ -88,36 +101,37 @@ func New(o Options) *Extender {
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
 	flights, calls := newFlights(), newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
 	e := &Extender{
-		watch:     newWatch(&o),
-		profiles:  o.Profiles,
-		picker:    p,
-		reserved:  &reserved{picker: p, reservations: o.Reservations},
-		claimants: []claimant{&inFlight{picker: p}},
-		calls:     calls,
-		locks:     locksOf(&o, calls.attempts, flights),
-		orders:    make(chan *order, 4),
+		watch:        newWatch(&o),
+		profiles:     o.Profiles,
+		picker:       p,
+		reservations: o.Reservations,
+		claimants:    []claimant{&inFlight{picker: p}},
+		calls:        calls,
+		locks:        locksOf(&o, calls.attempts, flights),
+		orders:       make(chan *order, 4),
 	}
-	binds := newPods(&o, e.watch, p.offers, flights, e.reserved)
+	e.binds = newPods(&o, e.watch, p.offers, flights)
+	if e.bind = e.binds.bind; o.Client == nil {
+		e.bind = bindNowhere
+	}
 	if o.Nominations != nil {
 		e.claimants = append(e.claimants, &takes{o.Nominations})
 	}
 	if o.Gangs != nil {
-		m := &members{picker: p, manager: o.Gangs, reserved: e.reserved}
+		m := &members{picker: p, manager: o.Gangs, reservations: o.Reservations}
 		e.claimants, e.strangers = append(e.claimants, m), append(e.strangers, &unknownMembers{p})
 		e.preempters, e.planners, e.sparers = append(e.preempters, m), append(e.planners, m), append(e.sparers, m)
-		binds.send = m.permitted(binds.send)
+		e.binds.send = m.permitted(e.binds.send)
 	}
-	e.claimants, e.preempters = append(e.claimants, e.reserved), append(e.preempters, e.reserved)
+	r := &reserved{picker: p, reservations: o.Reservations}
+	e.claimants, e.preempters = append(e.claimants, r), append(e.preempters, r)
 	if o.Nominations != nil {
 		n := &nominated{picker: p, nominations: o.Nominations}
 		e.claimants, e.planners = append(e.claimants, n), append(e.planners, n)
 	}
-	e.planners = append(e.planners, e.reserved)
+	e.planners = append(e.planners, r)
 	if o.Refusals != nil {
 		e.refusals = append(e.refusals, o.Refusals)
-	}
-	if e.binder = binds; o.Client == nil {
-		e.binder = noBinder{}
 	}
 	return e
 }
@@ -136,10 +150,13 @@ func (e *Extender) Endpoints() []inspect.Endpoint {
 
 func (e *Extender) verbs() []verb {
 	return []verb{
-		{name: "filter", about: "kube-scheduler asks which nodes a pod fits", serve: e.filter},
-		{name: "prioritize", about: "kube-scheduler asks how well nodes suit a pod", serve: e.prioritize},
-		{name: "preempt", about: "kube-scheduler asks where evicting its victims would help", serve: e.preempt},
-		{name: "bind", about: "kube-scheduler asks to bind a pod to a node", serve: e.bind, small: true},
+		{name: "filter", about: "kube-scheduler asks which nodes a pod fits", read: e.read, answer: e.filter},
+		{name: "prioritize", about: "kube-scheduler asks how well nodes suit a pod", read: e.read, answer: e.prioritize},
+		{name: "preempt", about: "kube-scheduler asks where evicting its victims would help", read: e.readPreempt, answer: e.preempt},
+		{
+			name: "bind", about: "kube-scheduler asks to bind a pod to a node", small: true,
+			read: readBind, answer: answerBind(e.calls.log, e.bind),
+		},
 	}
 }
 
@@ -168,34 +185,4 @@ func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 		locks = append(locks, canary.Lock{Name: "nominations", Verbs: "filter and preempt", Pass: o.Nominations.Pass})
 	}
 	return locks
-}
-
-// profile finds the verdicts for the pod of a call.
-func (e *Extender) profile(c *call) error {
-	store, err := e.profiles.Named(c.subject.pod.Spec.SchedulerName)
-	if err == nil {
-		c.store = store
-	}
-	return err
-}
-
-// read decodes the arguments of filter and prioritize.
-func (e *Extender) read(c *call) error {
-	var o *order
-	select {
-	case o = <-e.orders:
-	default:
-		o = new(order)
-	}
-	defer func() {
-		select {
-		case e.orders <- o:
-		default: // enough are kept
-		}
-	}()
-	c.candidates.reset(e.watch.cluster.Snapshot().NodeNames, o)
-	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
-		return badRequest(err)
-	}
-	return nil
 }

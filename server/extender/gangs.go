@@ -3,6 +3,7 @@ package extender
 import (
 	"context"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -39,47 +40,45 @@ type Gangs interface {
 
 // members claims the members of gangs.
 type members struct {
-	picker   *picker
-	manager  Gangs
-	reserved *reserved
+	picker       *picker
+	manager      Gangs
+	reservations Reservations
 }
 
-func (m *members) claim(c *call) (answered bool, err error) {
-	pod := c.subject.pod
-	decision := m.manager.Filter(pod, len(c.candidates.indexes))
+func (m *members) claim(q *request, of *memory, given advice) (claim, error) {
+	decision := m.manager.Filter(q.pod, len(q.nodes.indexes))
 	switch {
 	case decision.Reason != "":
 		if !decision.Waits {
-			m.picker.cluster.Release(pod.UID)
+			m.picker.cluster.Release(q.pod.UID)
 		}
-		m.picker.refuse(c, decision.Reason)
-		return true, nil
+		return decide(m.picker.refuse(q, decision.Reason)), nil
 	case decision.Member:
-		return true, m.place(c, decision.Node)
+		placed, err := m.place(q, of, decision.Node)
+		return decide(placed), err
 	default:
-		return false, nil
+		return leave(given), nil
 	}
 }
 
 // place answers about a member of a gang whose members have places: with its own, if
 // that is among the candidates and still fits, else with the best candidate. Of room that plans of
 // the rescheduler keep, the members have taken theirs with their places.
-func (m *members) place(c *call, place string) error {
-	m.reserved.avoid(c)
-	node, err := m.picker.answerPlanned(c, place)
+func (m *members) place(q *request, of *memory, place string) (answer, error) {
+	placed, node, err := m.picker.answerPlanned(q, of, place, m.reservations.LeftBy(q.pod))
 	switch {
 	case err != nil:
 	case node == "":
-		m.manager.Refused(c.subject.pod)
+		m.manager.Refused(q.pod)
 	default:
-		m.manager.Placed(c.subject.pod.UID, node)
+		m.manager.Placed(q.pod.UID, node)
 	}
-	return err
+	return placed, err
 }
 
 // preempt answers for a member of a gang that has not started.
-func (m *members) preempt(c *call) (evicted victims, decided bool) {
-	preemption, starting := m.manager.Preempt(c.subject.pod)
+func (m *members) preempt(about subject) (evicted victims, decided bool) {
+	preemption, starting := m.manager.Preempt(about.pod)
 	if !starting || len(preemption.Victims) == 0 { // of a node without victims the scheduler makes an error
 		return victims{}, starting
 	}
@@ -113,18 +112,17 @@ func (m *members) spare(victims victims) (harmless bool) {
 
 func (m *members) planned(uid types.UID) bool { return m.manager.Planned(uid) }
 
-func (m *members) giveWay(c *call) bool { return m.manager.GiveWay(c.subject.pod, c.store) }
+func (m *members) giveWay(q *request) bool { return m.manager.GiveWay(q.pod, q.store) }
 
-// permitted returns how the pod of a call is bound by bind once its gang may be bound. The gang is told of the result.
-func (m *members) permitted(bind func(*call) error) func(*call) error {
-	return func(c *call) error {
-		uid := c.subject.pod.UID
-		if err := m.manager.Permit(c.ctx, uid, c.node); err != nil {
-			return err
+// permitted returns how a pod is bound by bind once its gang may be bound. The gang is told of the result.
+func (m *members) permitted(bind send) send {
+	return func(ctx context.Context, pod *cluster.Pod, node string) (took time.Duration, err error) {
+		if err := m.manager.Permit(ctx, pod.UID, node); err != nil {
+			return 0, err
 		}
-		err := bind(c)
-		m.manager.Bound(uid, err)
-		return err
+		took, err = bind(ctx, pod, node)
+		m.manager.Bound(pod.UID, err)
+		return took, err
 	}
 }
 
@@ -132,10 +130,9 @@ func (m *members) permitted(bind func(*call) error) func(*call) error {
 type unknownMembers struct{ picker *picker }
 
 // claim refuses them: a gang is of pods that the watch shows.
-func (m *unknownMembers) claim(c *call) (answered bool, err error) {
-	if _, member := membership.Of(c.subject.pod); !member && !m.picker.cluster.MayBelong(c.subject.pod.Pod) {
-		return false, nil
+func (u *unknownMembers) claim(q *request, _ *memory, given advice) (claim, error) {
+	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.MayBelong(q.pod.Pod) {
+		return leave(given), nil
 	}
-	m.picker.refuse(c, gang.ReasonUnknown)
-	return true, nil
+	return decide(u.picker.refuse(q, gang.ReasonUnknown)), nil
 }

@@ -1,67 +1,54 @@
 package extender
 
 import (
-	"net/http"
-
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/server/wire"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and which victims. It takes
 // the scheduler's proposals over where they are enough. A stranger gets no other victims, and only the caller
 // evicts.
-func (e *Extender) preempt(c *call) error {
-	var args wire.PreemptArgs
-	if err := args.Read(&c.decoder, c.body, podsOn(e.picker.cluster.Snapshot())); err != nil {
-		return badRequest(err)
+func (e *Extender) preempt(q *request, m *memory) (report, error) {
+	if q.unserved != nil {
+		return q.report(""), noProfile(q.unserved)
 	}
-	c.args.Pod = args.Pod
-	if err := e.find(c); err != nil {
-		return err
+	outcome := outcomeOK
+	evicted := e.victims(q)
+	if len(evicted) == 0 {
+		outcome = outcomeUnschedulable
 	}
-	if err := e.profile(c); err != nil {
-		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
-	}
-	result := extenderv1.ExtenderPreemptionResult{}
-	if c.subject.known {
-		result.NodeNameToMetaVictims = e.preemptKnown(c, args.Victims)
-	} else {
-		result.NodeNameToMetaVictims = e.preemptAlone(c, args.Victims)
-	}
-	if len(result.NodeNameToMetaVictims) == 0 {
-		c.outcome = outcomeUnschedulable
-	}
-	return c.encode(result)
+	return q.report(outcome), m.encode(extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: evicted})
 }
 
-// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. A pod that has
-// room coming evicts nobody.
-func (e *Extender) preemptKnown(c *call, proposed victims) victims {
+// victims finds victims for a pod, and for its gang if that has yet to start. A pod that has room coming evicts nobody.
+func (e *Extender) victims(q *request) victims {
+	if q.stranger {
+		return e.victimsAlone(q.subject, q.proposed)
+	}
 	for _, preempter := range e.preempters {
-		if victims, decided := preempter.preempt(c); decided {
+		if victims, decided := preempter.preempt(q.subject); decided {
 			return victims
 		}
 	}
-	e.picker.cluster.Release(c.subject.pod.UID)
-	return e.preemptAlone(c, proposed)
+	e.picker.cluster.Release(q.pod.UID)
+	return e.victimsAlone(q.subject, q.proposed)
 }
 
-// preemptAlone finds victims for a pod for itself: on nodes that are proposed, and with offload on others if none of these will do.
-func (e *Extender) preemptAlone(c *call, proposed victims) victims {
+// victimsAlone finds victims for a pod for itself: on nodes that are proposed, and with offload on others if none of these will do.
+func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
-	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
+	p := newPreemption(about, snap, nominated, e.reservations.Spared(about.pod))
 	enough, later := e.amongProposed(p, snap, proposed)
-	if len(enough) == 0 && c.subject.known && c.store.Profile.Offload {
+	if len(enough) == 0 && !about.stranger && about.store.Profile.Offload {
 		enough = e.amongOthers(p, snap, proposed)
 	}
-	if len(enough) == 0 && later != "" && c.subject.known {
+	if len(enough) == 0 && later != "" && !about.stranger {
 		for _, refusals := range e.refusals {
-			refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+			refusals.Postponed(about.pod.UID, later, snap.Generation)
 		}
 	}
 	return enough
@@ -147,15 +134,4 @@ func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 		}
 	}
 	return planned
-}
-
-// podsOn tells how many pods there are on the nodes of a snapshot.
-func podsOn(snap *cluster.Snapshot) wire.Node {
-	return func(name []byte) (pods int, known bool) {
-		node := snap.Node(snap.NodeNames.Index(name))
-		if node == nil {
-			return 0, false
-		}
-		return len(node.Pods), true
-	}
 }

@@ -22,7 +22,7 @@ func newTracer(provider trace.TracerProvider) tracer {
 }
 
 // begin begins the trace of an attempt.
-func (t tracer) begin(c *call, started time.Time) trace.Span {
+func (t tracer) begin(q *request, found *report, started time.Time) trace.Span {
 	if t.otel == nil {
 		return nil
 	}
@@ -31,31 +31,31 @@ func (t tracer) begin(c *call, started time.Time) trace.Span {
 	)
 	if span.IsRecording() {
 		span.SetAttributes(
-			attribute.String("k8s.namespace.name", c.args.Pod.Namespace),
-			attribute.String("k8s.pod.name", c.args.Pod.Name),
-			attribute.String("k8s.pod.uid", string(c.args.Pod.UID)),
-			attribute.String("muster.profile", c.profile()),
-			attribute.String("muster.class", c.class()),
+			attribute.String("k8s.namespace.name", q.named.Namespace),
+			attribute.String("k8s.pod.name", q.named.Name),
+			attribute.String("k8s.pod.uid", string(q.named.UID)),
+			attribute.String("muster.profile", found.profile()),
+			attribute.String("muster.class", found.class()),
 		)
 	}
 	return span
 }
 
 // verb adds a call to the trace of an attempt.
-func (t tracer) verb(attempt trace.Span, name string, c *call, started, ended time.Time) {
+func (t tracer) verb(attempt trace.Span, name string, q *request, found *report, started, ended time.Time) {
 	if attempt == nil || !attempt.IsRecording() {
 		return
 	}
 	ctx := trace.ContextWithSpan(context.Background(), attempt)
 	ctx, span := t.otel.Start(ctx, name, trace.WithTimestamp(started))
-	span.SetAttributes(attribute.String("muster.outcome", c.outcome))
+	span.SetAttributes(attribute.String("muster.outcome", found.outcome))
 	switch name {
 	case "filter":
-		span.SetAttributes(attribute.Int("muster.nodes", len(c.candidates.indexes)))
+		span.SetAttributes(attribute.Int("muster.nodes", len(q.nodes.indexes)))
 	case "bind":
-		span.SetAttributes(attribute.String("k8s.node.name", c.node))
-		if c.binding > 0 { // what comes before it is the time that a gang was waited for
-			_, bound := t.otel.Start(ctx, "API server binds", trace.WithTimestamp(ended.Add(-c.binding)))
+		span.SetAttributes(attribute.String("k8s.node.name", q.node))
+		if found.binding > 0 { // what comes before it is the time that a gang was waited for
+			_, bound := t.otel.Start(ctx, "API server binds", trace.WithTimestamp(ended.Add(-found.binding)))
 			bound.End(trace.WithTimestamp(ended))
 		}
 	}
