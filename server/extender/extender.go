@@ -1,3 +1,23 @@
+// Package extender answers the verbs of a stock kube-scheduler from the view of the cluster: filter,
+// prioritize, preempt and bind.
+//
+// A call is answered on one snapshot. Its body is bounded and read, the verb judges, and the answer is
+// written at once. Nothing on that path waits for the API server but bind.
+//
+// A caller posts the name of a pod and a question. Everything that outlives the answer is decided by the state
+// in which the watch shows the pod of that UID. A pod that the watch does not show is a stranger: it is judged
+// alone, and nothing is kept of it.
+//
+// A call is a request, which is read once; answers, which steps return; and memory, which the next call uses again.
+// Metrics, traces and the log are made of the request and of the report that the verb returns.
+//
+// Several claim a pod before it is placed for itself, and are asked in this order: a binding that may
+// still be made, its gang, a reservation of the rescheduler, and its nomination. The first that decides
+// answers, and one that does not may advise the next. Who is absent is not in the list.
+//
+// bind believes nobody. It binds a pod that waits, of a profile, on a node that filter has offered for it
+// and that it still fits. The pod is judged and counted there in one step, so no two calls take the same
+// room.
 package extender
 
 import (
@@ -114,6 +134,13 @@ func New(o Options) *Extender {
 	if e.bind = e.binds.bind; o.Client == nil {
 		e.bind = bindNowhere
 	}
+	e.join(&o)
+	return e
+}
+
+// join adds who is there to the lists of who is asked.
+func (e *Extender) join(o *Options) {
+	p := e.picker
 	if o.Nominations != nil {
 		e.claimants = append(e.claimants, &takes{o.Nominations})
 	}
@@ -133,7 +160,6 @@ func New(o Options) *Extender {
 	if o.Refusals != nil {
 		e.refusals = append(e.refusals, o.Refusals)
 	}
-	return e
 }
 
 // Endpoints returns the verbs over HTTP.
