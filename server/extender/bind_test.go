@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
@@ -109,6 +111,38 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 func (b *bench) permits(err error) {
 	b.Helper()
 	b.extender.binds.send = func(context.Context, *cluster.Pod, string) (time.Duration, error) { return 0, err }
+}
+
+func TestAMemberIsBoundOnceItsGangMayBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bound []string
+		b := newExtenderBench(t, benchOptions{gangs: true, client: bindings(func(binding *corev1.Binding) error {
+			bound = append(bound, binding.Name)
+			return nil
+		})})
+		b.Node("a", "4")
+		var members []*corev1.Pod
+		for _, name := range []string{"first", "second"} {
+			pod := servertest.Pod(name, "1")
+			pod.Labels = map[string]string{v1alpha1.LabelMuster: "gang"}
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+			members = append(members, b.Pending(pod))
+		}
+		var calls sync.WaitGroup
+		for i, pod := range members {
+			b.answer("filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}}, &extenderv1.ExtenderFilterResult{})
+			calls.Go(func() {
+				if found, err := b.extender.asked(t.Context(), t, pod, "a"); err != nil || found.outcome != outcomeOK {
+					t.Errorf("the bind call of %s ends as %q, error %v", pod.Name, found.outcome, err)
+				}
+			})
+			synctest.Wait()
+			if want := []int{0, 2}[i]; len(bound) != want {
+				t.Errorf("with the bind calls of %d members %v are bound, want %d", i+1, bound, want)
+			}
+		}
+		calls.Wait()
+	})
 }
 
 func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {

@@ -60,6 +60,10 @@ type preempter interface {
 type planner interface {
 	// planned reports whether a pod counts on its node only since it was planned there.
 	planned(uid types.UID) bool
+}
+
+// yielder has plans for pods, which keep room.
+type yielder interface {
 	// giveWay frees a place for the pod of a request, which fits no candidate, if all that is in the way are
 	// plans of lower priority. It says whether to look again. kube-scheduler does not count those either
 	// (addNominatedPods in pkg/scheduler/framework/runtime/framework.go): it would evict pods in vain.

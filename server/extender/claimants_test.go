@@ -55,18 +55,19 @@ func TestClaimantsAreAskedInTheirOrderUntilOneDecides(t *testing.T) {
 
 func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 	for name, test := range map[string]struct {
-		options                                             benchOptions
-		claimants, strangers, preempters, planners, sparers []string
+		options                                                       benchOptions
+		claimants, strangers, preempters, planners, yielders, sparers []string
 	}{
 		"alone": {
-			claimants: []string{"inFlight", "reserved"}, preempters: []string{"reserved"}, planners: []string{"reserved"},
+			claimants: []string{"inFlight", "reserved"}, preempters: []string{"reserved"}, yielders: []string{"reserved"},
 		},
 		"all": {
 			options:    benchOptions{gangs: true, ahead: make(writes)},
 			claimants:  []string{"inFlight", "takes", "members", "reserved", "nominated"},
 			strangers:  []string{"unknownMembers"},
 			preempters: []string{"members", "reserved"},
-			planners:   []string{"members", "nominated", "reserved"},
+			planners:   []string{"members", "nominated"},
+			yielders:   []string{"members", "nominated", "reserved"},
 			sparers:    []string{"members"},
 		},
 	} {
@@ -74,7 +75,7 @@ func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 			e := newExtenderBench(t, test.options).extender
 			for _, asked := range []struct{ got, want []string }{
 				{kinds(e.claimants), test.claimants}, {kinds(e.strangers), test.strangers}, {kinds(e.preempters), test.preempters},
-				{kinds(e.planners), test.planners}, {kinds(e.sparers), test.sparers},
+				{kinds(e.planners), test.planners}, {kinds(e.yielders), test.yielders}, {kinds(e.sparers), test.sparers},
 			} {
 				if diff := cmp.Diff(asked.want, asked.got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)

@@ -98,6 +98,7 @@ type Extender struct {
 	strangers  []claimant // of pods that the watch does not show
 	preempters []preempter
 	planners   []planner
+	yielders   []yielder
 	sparers    []sparer
 	refusals   []Refusals
 	binds      *pods
@@ -147,16 +148,17 @@ func (e *Extender) join(o *Options) {
 	if o.Gangs != nil {
 		m := &members{picker: p, manager: o.Gangs, reservations: o.Reservations}
 		e.claimants, e.strangers = append(e.claimants, m), append(e.strangers, &unknownMembers{p})
-		e.preempters, e.planners, e.sparers = append(e.preempters, m), append(e.planners, m), append(e.sparers, m)
+		e.preempters, e.sparers = append(e.preempters, m), append(e.sparers, m)
+		e.planners, e.yielders = append(e.planners, m), append(e.yielders, m)
 		e.binds.send = m.permitted(e.binds.send)
 	}
 	r := &reserved{picker: p, reservations: o.Reservations}
 	e.claimants, e.preempters = append(e.claimants, r), append(e.preempters, r)
 	if o.Nominations != nil {
 		n := &nominated{picker: p, nominations: o.Nominations}
-		e.claimants, e.planners = append(e.claimants, n), append(e.planners, n)
+		e.claimants, e.planners, e.yielders = append(e.claimants, n), append(e.planners, n), append(e.yielders, n)
 	}
-	e.planners = append(e.planners, r)
+	e.yielders = append(e.yielders, r)
 	if o.Refusals != nil {
 		e.refusals = append(e.refusals, o.Refusals)
 	}

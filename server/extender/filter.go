@@ -49,8 +49,8 @@ func (e *Extender) answerAlone(q *request, m *memory, given advice) (answer, err
 	if err != nil || first.outcome() != outcomeUnschedulable {
 		return first, err
 	}
-	for _, planner := range e.planners {
-		if planner.giveWay(q) {
+	for _, yielder := range e.yielders {
+		if yielder.giveWay(q) {
 			return e.picker.answer(q, m, given.left)
 		}
 	}

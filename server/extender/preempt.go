@@ -122,7 +122,7 @@ func holds(proposed, answered victims) bool {
 }
 
 // planned returns the pods on nodes that kube-scheduler does not have there yet: they only count
-// there since they were planned ahead of it.
+// there since they were planned ahead of it. Room that plans of the rescheduler keep is left to its pods.
 func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 	planned := sets.New[types.UID]()
 	for _, pod := range pods {

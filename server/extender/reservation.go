@@ -81,9 +81,6 @@ func (r *reserved) preempt(about subject) (evicted victims, decided bool) {
 	return victims{}, len(r.reservations.Claim(about.pod, about.store.Profile).Places) > 0
 }
 
-// planned is false: the pod of a call has to leave the room to the pods that it is kept for.
-func (r *reserved) planned(types.UID) bool { return false }
-
 // giveWay gives up plans for a pod that none keeps out.
 func (r *reserved) giveWay(q *request) bool {
 	candidates := q.nodes.in(r.picker.cluster.Snapshot()).indexes
