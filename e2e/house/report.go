@@ -62,7 +62,7 @@ func Measure(root string) (*Report, error) {
 
 // verbTypes are the types that answer the verbs.
 func verbTypes() []string {
-	return []string{"Extender", "picker", "pods", "members", "reserved", "nominated", "inFlight", "preemption"}
+	return []string{"Extender", "picker", "pods", "members", "reserved", "nominated", "inFlight", "takes", "unknownMembers", "preemption"}
 }
 
 // isVersion says whether a package is a version of the configuration.

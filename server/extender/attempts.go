@@ -1,9 +1,12 @@
 package extender
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
@@ -78,20 +81,20 @@ func newAttempts(r prometheus.Registerer, traces trace.TracerProvider) *attempts
 
 // answered follows a call of a verb that started at a time and has taken a while. One about a stranger is no
 // attempt of kube-scheduler's, and nothing is remembered of it.
-func (a *attempts) answered(verb string, c *call, started time.Time, took time.Duration) {
-	if !c.subject.known {
+func (a *attempts) answered(verb string, q *request, found *report, started time.Time, took time.Duration) {
+	if found.stranger {
 		return
 	}
-	uid, ended := c.args.Pod.UID, started.Add(took)
+	uid, ended := q.named.UID, started.Add(took)
 	switch verb {
 	case "filter":
 		if before, open := a.take(uid); open {
 			a.end(before, attemptAbandoned, started)
 		}
-		now := a.begin(c, started)
+		now := a.begin(q, found, started)
 		now.algorithm = took
-		a.tracer.verb(now.trace, verb, c, started, ended)
-		switch c.outcome {
+		a.tracer.verb(now.trace, verb, q, found, started, ended)
+		switch found.outcome {
 		case outcomeOK:
 			a.open.Add(uid, now)
 		case outcomeUnschedulable:
@@ -103,21 +106,21 @@ func (a *attempts) answered(verb string, c *call, started time.Time, took time.D
 		if now, open := a.open.Get(uid); open {
 			now := now.(attempt)
 			now.algorithm += took
-			a.tracer.verb(now.trace, verb, c, started, ended)
+			a.tracer.verb(now.trace, verb, q, found, started, ended)
 			a.open.Add(uid, now)
 		}
 	case "preempt":
-		a.preemption.WithLabelValues(c.profile()).Observe(took.Seconds())
+		a.preemption.WithLabelValues(found.profile()).Observe(took.Seconds())
 	case "bind":
 		now, open := a.take(uid)
 		if !open {
-			now = a.begin(c, started)
+			now = a.begin(q, found, started)
 		}
-		a.tracer.verb(now.trace, verb, c, started, ended)
-		if c.binding > 0 {
-			now.observe(a.binding.WithLabelValues(now.profile), c.binding)
+		a.tracer.verb(now.trace, verb, q, found, started, ended)
+		if found.binding > 0 {
+			now.observe(a.binding.WithLabelValues(now.profile), found.binding)
 		}
-		a.end(now, resultOf(c.outcome), ended)
+		a.end(now, resultOf(found.outcome), ended)
 	}
 }
 
@@ -136,8 +139,8 @@ func resultOf(outcome string) string {
 }
 
 // begin begins an attempt with a call.
-func (a *attempts) begin(c *call, started time.Time) attempt {
-	return attempt{profile: c.profile(), started: started, trace: a.tracer.begin(c, started)}
+func (a *attempts) begin(q *request, found *report, started time.Time) attempt {
+	return attempt{profile: found.profile(), started: started, trace: a.tracer.begin(q, found, started)}
 }
 
 func (a *attempts) take(uid types.UID) (attempt, bool) {
@@ -175,3 +178,68 @@ func (of *attempt) observe(in prometheus.Observer, took time.Duration) {
 
 // pass returns once the lock was free.
 func (a *attempts) pass() { a.open.Get("") }
+
+// tracer makes a trace of each attempt of kube-scheduler to schedule a pod, as far as its
+// calls show it, from filter to the end of bind. Spans are made when a call has been
+// answered, with the times that were measured anyway. The zero tracer makes none.
+type tracer struct{ otel trace.Tracer }
+
+func newTracer(provider trace.TracerProvider) tracer {
+	if provider == nil {
+		return tracer{}
+	}
+	return tracer{provider.Tracer("muster.dev/muster/server")}
+}
+
+// begin begins the trace of an attempt.
+func (t tracer) begin(q *request, found *report, started time.Time) trace.Span {
+	if t.otel == nil {
+		return nil
+	}
+	_, span := t.otel.Start(
+		context.Background(), "schedule pod", trace.WithNewRoot(), trace.WithTimestamp(started), trace.WithSpanKind(trace.SpanKindServer),
+	)
+	if span.IsRecording() {
+		span.SetAttributes(
+			attribute.String("k8s.namespace.name", q.named.Namespace),
+			attribute.String("k8s.pod.name", q.named.Name),
+			attribute.String("k8s.pod.uid", string(q.named.UID)),
+			attribute.String("muster.profile", found.profile()),
+			attribute.String("muster.class", found.class()),
+		)
+	}
+	return span
+}
+
+// verb adds a call to the trace of an attempt.
+func (t tracer) verb(attempt trace.Span, name string, q *request, found *report, started, ended time.Time) {
+	if attempt == nil || !attempt.IsRecording() {
+		return
+	}
+	ctx := trace.ContextWithSpan(context.Background(), attempt)
+	ctx, span := t.otel.Start(ctx, name, trace.WithTimestamp(started))
+	span.SetAttributes(attribute.String("muster.outcome", found.outcome))
+	switch name {
+	case "filter":
+		span.SetAttributes(attribute.Int("muster.nodes", len(q.nodes.indexes)))
+	case "bind":
+		span.SetAttributes(attribute.String("k8s.node.name", q.node))
+		if found.binding > 0 { // what comes before it is the time that a gang was waited for
+			_, bound := t.otel.Start(ctx, "API server binds", trace.WithTimestamp(ended.Add(-found.binding)))
+			bound.End(trace.WithTimestamp(ended))
+		}
+	}
+	span.End(trace.WithTimestamp(ended))
+}
+
+// end ends the trace of an attempt.
+func (t tracer) end(attempt trace.Span, result string, ended time.Time) {
+	if attempt == nil {
+		return
+	}
+	attempt.SetAttributes(attribute.String("muster.result", result))
+	if result == attemptError {
+		attempt.SetStatus(codes.Error, "")
+	}
+	attempt.End(trace.WithTimestamp(ended))
+}

@@ -122,6 +122,16 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	return b
 }
 
+// verb returns the verb of a name.
+func (e *Extender) verb(name string) *verb {
+	for _, v := range e.verbs() {
+		if v.name == name {
+			return &v
+		}
+	}
+	return nil
+}
+
 // profilesOf are the profiles of a configuration, in force.
 func profilesOf(t testing.TB, c *cluster.Cluster, cfg *config.Configuration) *predicates.Profiles {
 	t.Helper()

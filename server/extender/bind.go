@@ -1,45 +1,58 @@
 package extender
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
-	"muster.dev/muster/server/wire"
+	"muster.dev/muster/predicates"
 )
 
-// bind puts a pod on the node that the scheduler picked: a pod that waits, of a profile of muster, on
-// a node that filter has offered for it and that it fits still. It is judged and counted there in one
-// step, so that no two calls take the same room. A pod that is on that node already is a success.
-func (e *Extender) bind(c *call) error {
-	args, err := wire.ReadBind(&c.decoder, c.body)
-	if err != nil {
-		return badRequest(err)
-	}
-	c.letGo()
-	c.args.Pod.Namespace, c.args.Pod.Name, c.args.Pod.UID, c.node = args.PodNamespace, args.PodName, args.PodUID, args.Node
-
-	result := extenderv1.ExtenderBindingResult{}
-	switch err := e.binder.bind(c); {
-	case err == nil:
-	case errors.Is(err, gang.ErrKept): // by the hundred, and nothing is wrong
-		c.outcome, result.Error = outcomeKept, told(err)
-	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
-		c.outcome, result.Error = outcomeGone, told(err)
-		e.calls.log.Debug("the pod to bind is gone", "pod", args.PodNamespace+"/"+args.PodName, "node", args.Node, "err", err)
-	default:
-		c.outcome, result.Error = outcomeError, told(err)
-		if c.ctx.Err() != nil {
-			c.outcome = outcomeCanceled
+// answerBind answers bind calls by a way to bind pods, which returns what it found also with an error.
+func answerBind(log *slog.Logger, bind func(*request) (report, error)) func(*request, *memory) (report, error) {
+	return func(q *request, m *memory) (report, error) {
+		found, err := bind(q)
+		found.outcome = outcomeOf(q.ctx, err)
+		switch found.outcome {
+		case outcomeOK:
+			return found, m.encode(extenderv1.ExtenderBindingResult{})
+		case outcomeKept: // by the hundred, and nothing is wrong
+		case outcomeGone:
+			log.Debug("the pod to bind is gone", "pod", q.fullName(), "node", q.node, "err", err)
+		default:
+			log.Warn("bind failed", "pod", q.fullName(), "profile", found.profile(), "class", found.class(), "node", q.node, "err", err)
 		}
-		e.calls.log.Warn(
-			"bind failed", "pod", args.PodNamespace+"/"+args.PodName, "profile", c.profile(), "class", c.class(), "node", args.Node, "err", err,
-		)
+		return found, m.encode(extenderv1.ExtenderBindingResult{Error: told(err)})
 	}
-	return c.encode(result)
 }
+
+// outcomeOf returns the outcome of a bind call whose pod was not bound for an error, or nil.
+func outcomeOf(ctx context.Context, err error) string {
+	switch {
+	case err == nil:
+		return outcomeOK
+	case errors.Is(err, gang.ErrKept):
+		return outcomeKept
+	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
+		return outcomeGone
+	case ctx.Err() != nil:
+		return outcomeCanceled
+	default:
+		return outcomeError
+	}
+}
+
+// bindNowhere binds no pod, as there is no API server.
+func bindNowhere(*request) (report, error) { return report{}, errSnapshot }
 
 // Why a pod is not bound, besides what predicates say.
 var (
@@ -60,4 +73,114 @@ func told(err error) string {
 		return errConflict.Error()
 	}
 	return err.Error()
+}
+
+// pods binds pods at an API server.
+type pods struct {
+	client kubernetes.Interface
+	// time is how long the API server may take to bind a pod.
+	time     time.Duration
+	cluster  *cluster.Cluster
+	profiles *predicates.Profiles
+	watch    watch
+	offers   *offers
+	pace     *pace
+	// flights are the bind calls that are being answered.
+	flights      *flights
+	reservations Reservations
+	// send has a pod that has its place be bound now, or when it may.
+	send send
+}
+
+// send has the API server bind a pod to a node, and returns how long that took, 0 when it was not asked.
+type send func(ctx context.Context, pod *cluster.Pod, node string) (took time.Duration, err error)
+
+// newPods binds by the client of the options.
+func newPods(o *Options, watch watch, offers *offers, flights *flights) *pods {
+	b := &pods{
+		client:       o.Client,
+		time:         o.BindTime,
+		cluster:      o.Cluster,
+		profiles:     o.Profiles,
+		watch:        watch,
+		offers:       offers,
+		pace:         newPace(),
+		flights:      flights,
+		reservations: o.Reservations,
+	}
+	b.send = b.bindNow
+	return b
+}
+
+// bind puts a pod on the node that the scheduler picked: a pod that waits, of a profile of muster, on
+// a node that filter has offered for it and that it fits still. It is judged and counted there in one
+// step, so that no two calls take the same room. A pod that is on that node already is a success.
+func (b *pods) bind(q *request) (found report, err error) {
+	err = b.flights.do(q.ctx, q.named.UID, q.node, func() (err error) {
+		found, err = b.bindOnce(q)
+		return err
+	})
+	return found, err
+}
+
+// bindOnce binds a pod about which there is no other call.
+func (b *pods) bindOnce(q *request) (report, error) {
+	pod := b.watch.pending(q.ctx, &q.named)
+	if pod == nil || pod.Name != q.named.Name || pod.Namespace != q.named.Namespace {
+		return report{}, b.boundAlready(q)
+	}
+	// Without a profile the name is anybody's choice, and no label of a metric.
+	found := report{subject: subject{pod: pod, store: b.profiles.Of(pod.Spec.SchedulerName)}}
+	err := b.takePlace(q, found.subject)
+	if err != nil {
+		return found, err
+	}
+	if found.binding, err = b.send(q.ctx, pod, q.node); err == nil {
+		b.offers.end(pod.UID)
+	}
+	return found, err
+}
+
+// boundAlready returns the answer about a pod that does not wait: the scheduler may not have got the answer
+// to a former call.
+func (b *pods) boundAlready(q *request) error {
+	pod, node := b.cluster.Placed(q.named.UID)
+	switch {
+	case pod == nil || pod.Name != q.named.Name || pod.Namespace != q.named.Namespace:
+		return errNotThere
+	case node != q.node:
+		return errElsewhere
+	default:
+		return nil
+	}
+}
+
+// bindNow has the API server bind a pod, also when the caller goes away meanwhile: members of a
+// gang that has started are all bound, though the scheduler dies in that moment. The pod's UID goes
+// along as a precondition, so that a pod of the same name is never bound instead.
+func (b *pods) bindNow(caller context.Context, pod *cluster.Pod, node string) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), b.time)
+	defer cancel()
+	b.cluster.Bind(pod.UID, node, b.time+unanswered)
+	var started time.Time
+	err = b.pace.keep(ctx, func() error {
+		started = time.Now()
+		return b.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		}, metav1.CreateOptions{})
+	})
+	if !started.IsZero() {
+		took = time.Since(started)
+	}
+	switch b.became(ctx, pod, node, err, !started.IsZero()) {
+	case fateBound:
+		b.cluster.Renew(pod.UID)
+		return took, nil
+	case fateNot:
+		b.cluster.Refuse(pod.UID)
+	case fateUnknown:
+		b.cluster.Bind(pod.UID, node, unanswered)
+	}
+	return took, err
 }

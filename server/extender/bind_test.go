@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
@@ -108,13 +110,40 @@ func TestBindSendsTheUIDAsPrecondition(t *testing.T) {
 // permits has gangs answer each bind call with an error.
 func (b *bench) permits(err error) {
 	b.Helper()
-	b.extender.binder.(*pods).permits = answering{err}
+	b.extender.binds.send = func(context.Context, *cluster.Pod, string) (time.Duration, error) { return 0, err }
 }
 
-type answering struct{ err error }
-
-func (a answering) Permit(context.Context, types.UID, string) error { return a.err }
-func (answering) Bound(types.UID, error)                            {}
+func TestAMemberIsBoundOnceItsGangMayBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bound []string
+		b := newExtenderBench(t, benchOptions{gangs: true, client: bindings(func(binding *corev1.Binding) error {
+			bound = append(bound, binding.Name)
+			return nil
+		})})
+		b.Node("a", "4")
+		var members []*corev1.Pod
+		for _, name := range []string{"first", "second"} {
+			pod := servertest.Pod(name, "1")
+			pod.Labels = map[string]string{v1alpha1.LabelMuster: "gang"}
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+			members = append(members, b.Pending(pod))
+		}
+		var calls sync.WaitGroup
+		for i, pod := range members {
+			b.answer("filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}}, &extenderv1.ExtenderFilterResult{})
+			calls.Go(func() {
+				if found, err := b.extender.asked(t.Context(), t, pod, "a"); err != nil || found.outcome != outcomeOK {
+					t.Errorf("the bind call of %s ends as %q, error %v", pod.Name, found.outcome, err)
+				}
+			})
+			synctest.Wait()
+			if want := []int{0, 2}[i]; len(bound) != want {
+				t.Errorf("with the bind calls of %d members %v are bound, want %d", i+1, bound, want)
+			}
+		}
+		calls.Wait()
+	})
+}
 
 func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -291,12 +320,12 @@ func TestABindingIsFinishedWhenTheCallerGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, pod := pendingOn(t, client, time.Hour)
-	c := bindCall(ctx, t, pod, "a")
-	if err := e.bind(c); err != nil {
+	found, err := e.asked(ctx, t, pod, "a")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if c.outcome != outcomeOK {
-		t.Errorf("the outcome is %q, want %q", c.outcome, outcomeOK)
+	if found.outcome != outcomeOK {
+		t.Errorf("the outcome is %q, want %q", found.outcome, outcomeOK)
 	}
 	if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
 		t.Errorf("the pod is assumed on %q, want a", got)
@@ -309,12 +338,12 @@ func TestAPodStaysAssumedWhenTheAPIServerDoesNotAnswer(t *testing.T) {
 			<-time.After(benchBindTime) // it may or may not have bound the pod
 			return context.DeadlineExceeded
 		}), time.Hour)
-		c := bindCall(t.Context(), t, pod, "a")
-		if err := e.bind(c); err != nil {
+		found, err := e.asked(t.Context(), t, pod, "a")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if c.outcome != outcomeError {
-			t.Errorf("the outcome is %q, want %q", c.outcome, outcomeError)
+		if found.outcome != outcomeError {
+			t.Errorf("the outcome is %q, want %q", found.outcome, outcomeError)
 		}
 		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
 			t.Errorf("the pod is assumed on %q, want a", got)
@@ -353,7 +382,7 @@ func TestABindingRenewsTheAssumption(t *testing.T) {
 			<-time.After(term - time.Second) // a slow API server
 			return nil
 		}), term)
-		if err := e.bind(bindCall(t.Context(), t, pod, "a")); err != nil {
+		if _, err := e.asked(t.Context(), t, pod, "a"); err != nil {
 			t.Fatal(err)
 		}
 		var counts []string
@@ -377,11 +406,15 @@ func TestABindCallForAnotherNodeDoesNotMoveAPodThatIsBeingBound(t *testing.T) {
 		if err := e.picker.cluster.Set(other); err != nil {
 			t.Fatal(err)
 		}
-		first, second := bindCall(t.Context(), t, pod, "a"), bindCall(t.Context(), t, pod, "b")
 		ended := make(chan error)
-		go func() { ended <- e.bind(first) }()
+		var first report
+		go func() {
+			var err error
+			first, err = e.asked(t.Context(), t, pod, "a")
+			ended <- err
+		}()
 		synctest.Wait()
-		if err := e.bind(second); err != nil || second.outcome != outcomeError {
+		if second, err := e.asked(t.Context(), t, pod, "b"); err != nil || second.outcome != outcomeError {
 			t.Errorf("the second call ends as %q, error %v", second.outcome, err)
 		}
 		if got := e.picker.cluster.Assumed(pod.UID); got != "a" {
@@ -413,13 +446,10 @@ func pendingOn(t *testing.T, client kubernetes.Interface, assumeTTL time.Duratio
 	return e, pod
 }
 
-func bindCall(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) *call {
+// asked asks to bind a pod to a node, without HTTP.
+func (e *Extender) asked(ctx context.Context, t *testing.T, pod *corev1.Pod, node string) (report, error) {
 	t.Helper()
-	body, err := json.Marshal(bindingOf(pod, node))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &call{ctx: ctx, body: body, outcome: outcomeOK}
+	return new(call).serve(ctx, e.verb("bind"), encode(t, bindingOf(pod, node)))
 }
 
 func TestBindIsAnsweredWithStatus200WhateverBecomesOfIt(t *testing.T) {

@@ -11,16 +11,21 @@ import (
 	"muster.dev/muster/cluster"
 )
 
-// candidates are the nodes that a request names, as indexes into a snapshot. It
-// receives the names while they are read; see [wire.Names].
+// candidates are the nodes that a request names, as indexes into a snapshot.
 type candidates struct {
 	names *cluster.NodeNames
-	order *order
 	// indexes of the nodes, in the order of the request. That of an unknown node is
 	// -1-i for its name unknown[i]. Few of those are kept: kube-scheduler takes a node that
 	// is not in an answer for one that does not fit.
 	indexes []int32
 	unknown [][]byte
+}
+
+// reading receives the names of candidates while they are read; see [wire.Names]. The candidates are valid until it
+// reads others.
+type reading struct {
+	candidates
+	order *order
 	// named counts the names of the request, and most is how many it may have.
 	named, most int
 	// last are the nodes that streams have come to, the most recent one first; see
@@ -58,14 +63,14 @@ type successor struct {
 const verySure = 3
 
 // reset prepares for reading a request about nodes of those names.
-func (k *candidates) reset(names *cluster.NodeNames, o *order) {
+func (k *reading) reset(names *cluster.NodeNames, o *order) {
 	k.names, k.order, k.indexes, k.unknown = names, o, k.indexes[:0], k.unknown[:0]
 	k.last, k.named, k.most = [streams]int32{}, 0, 2*names.Len()+spareNames
 	o.after = append(o.after, make([]successor, max(names.End()-len(o.after), 0))...)
 }
 
 // Known implements [wire.Names].
-func (k *candidates) Known(text []byte) int {
+func (k *reading) Known(text []byte) int {
 	if k.names.Len() == 0 || len(text) == 0 || text[0] != '"' || k.named == k.most {
 		return 0
 	}
@@ -93,7 +98,7 @@ func (k *candidates) Known(text []byte) int {
 }
 
 // Name implements [wire.Names].
-func (k *candidates) Name(name []byte) (taken bool, err error) {
+func (k *reading) Name(name []byte) (taken bool, err error) {
 	if k.named == k.most {
 		return false, fmt.Errorf("there are more than %d of them, and %d nodes are known", k.most, k.names.Len())
 	}
@@ -116,7 +121,7 @@ func (k *candidates) addUnknown(name []byte) {
 
 // learn takes a node that nothing led to. It may follow any of the last few; which
 // one is tried in turn, the most recent one every other time.
-func (k *candidates) learn(index int32) {
+func (k *reading) learn(index int32) {
 	k.indexes = append(k.indexes, index)
 	o := k.order
 	o.turn++
@@ -133,7 +138,7 @@ func (k *candidates) learn(index int32) {
 }
 
 // goOn notes that a stream has come to a node.
-func (k *candidates) goOn(stream int, index int32) {
+func (k *reading) goOn(stream int, index int32) {
 	copy(k.last[1:stream+1], k.last[:stream])
 	k.last[0] = index
 }
@@ -157,21 +162,19 @@ func (k *candidates) quoted(index int32, unknown *jx.Writer) []byte {
 	return unknown.Buf
 }
 
-// in returns the indexes of the candidates in a snapshot, which may be a newer one
-// than that they were read with. The slice is valid until the next reset.
-func (k *candidates) in(snap *cluster.Snapshot) []int32 {
+// in returns the candidates in a snapshot, which may be a newer one than that they were read with.
+func (k *candidates) in(snap *cluster.Snapshot) candidates {
 	if k.names == snap.NodeNames {
-		return k.indexes
+		return *k
 	}
-	before := *k
-	k.names, k.indexes, k.unknown = snap.NodeNames, nil, nil
-	for _, index := range before.indexes {
-		name := before.name(index)
-		if now := k.names.Index(name); now >= 0 {
-			k.indexes = append(k.indexes, now)
+	now := candidates{names: snap.NodeNames}
+	for _, index := range k.indexes {
+		name := k.name(index)
+		if known := now.names.Index(name); known >= 0 {
+			now.indexes = append(now.indexes, known)
 		} else {
-			k.addUnknown(name)
+			now.addUnknown(name)
 		}
 	}
-	return k.indexes
+	return now
 }

@@ -33,7 +33,7 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 			node.Name = name.Draw(t, "name")
 			return node
 		})
-		var k candidates
+		var k reading
 		var learned order
 		var request [][]byte
 		t.Repeat(map[string]func(*rapid.T){
@@ -69,7 +69,7 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 						t.Fatalf("%s was taken to be %d bytes long", quoted, length)
 					}
 				}
-				compare(t, &k, snap, request)
+				compare(t, k.candidates, snap, request)
 			},
 			"nodes come and go while a request is answered": func(t *rapid.T) {
 				if k.names == nil {
@@ -89,7 +89,7 @@ func TestCandidatesAreThoseThatALookUpFinds(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				compare(t, &k, c.Snapshot(), read)
+				compare(t, k.candidates, c.Snapshot(), read)
 			},
 		})
 	})
@@ -102,7 +102,7 @@ func TestNoTextIsNoKnownName(t *testing.T) {
 	if err := c.Set(node); err != nil {
 		t.Fatal(err)
 	}
-	var k candidates
+	var k reading
 	k.reset(c.Snapshot().NodeNames, new(order))
 	for _, text := range []string{``, `"`, `"a`, `]`, `a"`, `"\u0061"`, `"ab"`} {
 		if length := k.Known([]byte(text)); length != 0 {
@@ -125,7 +125,7 @@ func TestTheOrderOfInterleavedStreamsIsLearned(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	walk := r.Perm(nodes)
 	var learned order
-	var k candidates
+	var k reading
 	lookups := 0
 	for range requests {
 		k.reset(names, &learned)
@@ -142,7 +142,7 @@ func TestTheOrderOfInterleavedStreamsIsLearned(t *testing.T) {
 	}
 }
 
-func compare(t *rapid.T, k *candidates, snap *cluster.Snapshot, request [][]byte) {
+func compare(t *rapid.T, k candidates, snap *cluster.Snapshot, request [][]byte) {
 	var want, got []string
 	for _, name := range request {
 		if snap.NodeByName(string(name)) != nil {
@@ -151,11 +151,12 @@ func compare(t *rapid.T, k *candidates, snap *cluster.Snapshot, request [][]byte
 			want = append(want, "unknown "+string(name))
 		}
 	}
-	for _, index := range k.in(snap) {
+	now := k.in(snap)
+	for _, index := range now.indexes {
 		if node := snap.Node(index); node != nil {
 			got = append(got, "known "+node.Name)
 		} else {
-			got = append(got, "unknown "+string(k.name(index)))
+			got = append(got, "unknown "+string(now.name(index)))
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,7 +1,8 @@
 package extender
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,64 +10,85 @@ import (
 	"muster.dev/muster/server/servertest"
 )
 
-// scribe is a claimant that notes that it was asked, and may answer.
+// scribe is a claimant that notes after whose advice it was asked, and may decide.
 type scribe struct {
 	name    string
-	answers bool
+	decides bool
 	asked   *[]string
 }
 
-func (s scribe) claim(*call) (answered bool, err error) {
-	*s.asked = append(*s.asked, s.name)
-	return s.answers, nil
+func (s scribe) claim(_ *request, _ *memory, given advice) (claim, error) {
+	*s.asked = append(*s.asked, s.name+" after "+given.planned)
+	return claim{decided: s.decides, advice: advice{planned: s.name}}, nil
 }
 
-func TestClaimantsAreAskedInTheirOrderUntilOneAnswers(t *testing.T) {
-	for answering, want := range map[string][]string{
-		"first": {"first"}, "second": {"first", "second"}, "nobody": {"first", "second", "third"},
-	} {
-		t.Run(answering, func(t *testing.T) {
+func TestClaimantsAreAskedInTheirOrderUntilOneDecides(t *testing.T) {
+	first, second, third := "first after ", "second after first", "third after second"
+	for deciding, want := range map[string][]string{"first": {first}, "second": {first, second}, "nobody": {first, second, third}} {
+		t.Run(deciding, func(t *testing.T) {
 			b := newExtenderBench(t, benchOptions{})
 			b.Node("a", "4")
 			pod := b.Pending(servertest.Pod("p", "1"))
 			var asked []string
 			e := &Extender{picker: b.extender.picker}
 			for _, name := range []string{"first", "second", "third"} {
-				e.claimants = append(e.claimants, scribe{name, name == answering, &asked})
+				e.claimants = append(e.claimants, scribe{name, name == deciding, &asked})
 			}
-			c := &call{ctx: t.Context(), subject: subject{pod: b.Cluster.PendingPod(pod.UID), known: true}, store: b.profiles.Of("")}
-			c.candidates.reset(b.Cluster.Snapshot().NodeNames, new(order))
-			if err := e.filterKnown(c); err != nil {
+			names := b.Cluster.Snapshot().NodeNames
+			q := &request{
+				ctx: t.Context(), subject: subject{pod: b.Cluster.PendingPod(pod.UID), store: b.profiles.Of("")},
+				nodes: candidates{names: names, indexes: []int32{names.Index([]byte("a"))}},
+			}
+			got, err := e.answer(q, new(memory))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
-			if placed := len(c.reply.Buf) > 0; placed != (answering == "nobody") {
+			if placed := len(got.offered) > 0; placed != (deciding == "nobody") {
 				t.Errorf("the pod is placed for itself: %t", placed)
 			}
 		})
 	}
 }
 
-func TestTheClaimantsAreABindingThenTheGangThenAReservationThenTheNomination(t *testing.T) {
-	b := newExtenderBench(t, benchOptions{gangs: true})
-	kinds := []bool{}
-	for i, claimant := range b.extender.claimants {
-		var is bool
-		switch i {
-		case 0:
-			_, is = claimant.(*inFlight)
-		case 1:
-			_, is = claimant.(*members)
-		case 2:
-			_, is = claimant.(*reserved)
-		case 3:
-			_, is = claimant.(*nominated)
-		}
-		kinds = append(kinds, is)
+func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		options                                                       benchOptions
+		claimants, strangers, preempters, planners, yielders, sparers []string
+	}{
+		"alone": {
+			claimants: []string{"inFlight", "reserved"}, preempters: []string{"reserved"}, yielders: []string{"reserved"},
+		},
+		"all": {
+			options:    benchOptions{gangs: true, ahead: make(writes)},
+			claimants:  []string{"inFlight", "takes", "members", "reserved", "nominated"},
+			strangers:  []string{"unknownMembers"},
+			preempters: []string{"members", "reserved"},
+			planners:   []string{"members", "nominated"},
+			yielders:   []string{"members", "nominated", "reserved"},
+			sparers:    []string{"members"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newExtenderBench(t, test.options).extender
+			for _, asked := range []struct{ got, want []string }{
+				{kinds(e.claimants), test.claimants}, {kinds(e.strangers), test.strangers}, {kinds(e.preempters), test.preempters},
+				{kinds(e.planners), test.planners}, {kinds(e.yielders), test.yielders}, {kinds(e.sparers), test.sparers},
+			} {
+				if diff := cmp.Diff(asked.want, asked.got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+		})
 	}
-	if len(kinds) != 4 || slices.Contains(kinds, false) {
-		t.Errorf("claimants %T", b.extender.claimants)
+}
+
+// kinds returns the names of the types of values.
+func kinds[V any](values []V) (names []string) {
+	for _, v := range values {
+		names = append(names, strings.TrimPrefix(fmt.Sprintf("%T", v), "*extender."))
 	}
+	return names
 }

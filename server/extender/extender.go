@@ -1,3 +1,23 @@
+// Package extender answers the verbs of a stock kube-scheduler from the view of the cluster: filter,
+// prioritize, preempt and bind.
+//
+// A call is answered on one snapshot. Its body is bounded and read, the verb judges, and the answer is
+// written at once. Nothing on that path waits for the API server but bind.
+//
+// A caller posts the name of a pod and a question. Everything that outlives the answer is decided by the state
+// in which the watch shows the pod of that UID. A pod that the watch does not show is a stranger: it is judged
+// alone, and nothing is kept of it.
+//
+// A call is a request, which is read once; answers, which steps return; and memory, which the next call uses again.
+// Metrics, traces and the log are made of the request and of the report that the verb returns.
+//
+// Several claim a pod before it is placed for itself, and are asked in this order: a binding that may
+// still be made, its gang, a reservation of the rescheduler, and its nomination. The first that decides
+// answers, and one that does not may advise the next. Who is absent is not in the list.
+//
+// bind believes nobody. It binds a pod that waits, of a profile, on a node that filter has offered for it
+// and that it still fits. The pod is judged and counted there in one step, so no two calls take the same
+// room.
 package extender
 
 import (
@@ -9,12 +29,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/canary"
 )
@@ -30,11 +53,11 @@ type Options struct {
 	Client kubernetes.Interface
 	// BindTime is how long the API server may take to bind a pod.
 	BindTime time.Duration
-	// Gangs, Reservations and Nominations claim pods before they are placed for themselves. Each may be
-	// nil: then it claims none.
-	Gangs        Gangs
+	// Gangs and Nominations claim pods before they are placed for themselves. Each may be nil: then nobody does.
+	Gangs       Gangs
+	Nominations Nominations
+	// Reservations claim pods as well. With nil there is no plan.
 	Reservations Reservations
-	Nominations  Nominations
 	// Refusals is told of pods that fit no node. It may be nil.
 	Refusals Refusals
 	// Bodies read the bodies of calls.
@@ -45,6 +68,16 @@ type Options struct {
 	Ready func() error
 	// Pick breaks ties: it returns a number from 0 to n-1. With nil it is a random one.
 	Pick func(n int) int
+}
+
+// Refusals look again at pods that filter has refused, as a [muster.dev/muster/placement/requeue.Requeuer] does.
+type Refusals interface {
+	// Refused says that a pod fitted none of the nodes that kube-scheduler asked about, as the cluster was at a
+	// generation or later. The watch may not show it yet, and there may be no such pod.
+	Refused(uid types.UID, generation uint64)
+	// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will when
+	// something is freed.
+	Postponed(uid types.UID, node string, generation uint64)
 }
 
 // BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
@@ -58,14 +91,18 @@ type Extender struct {
 	watch    watch
 	profiles *predicates.Profiles
 	picker   *picker
-	gangs    gangs
-	reserved *reserved
-	// claimants, preempters and planners are asked in their order.
+	// reservations say which pods are spared.
+	reservations Reservations
+	// Each of these is asked in its order, unless an answer ends that. Who is absent is not among them.
 	claimants  []claimant
+	strangers  []claimant // of pods that the watch does not show
 	preempters []preempter
 	planners   []planner
-	binder     binder
-	refusals   Refusals
+	yielders   []yielder
+	sparers    []sparer
+	refusals   []Refusals
+	binds      *pods
+	bind       func(*request) (report, error) // by binds, where there is an API server
 	calls      *calls
 	locks      []canary.Lock
 	// orders are the orders learned by requests that were read at the same time.
@@ -77,28 +114,53 @@ func New(o Options) *Extender {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
-	if o.Refusals == nil {
-		o.Refusals = noRefusals{}
+	if o.Reservations == nil {
+		o.Reservations = reservation.New(reservation.Options{
+			Logger: o.Logger, Clock: clock.RealClock{}, Cluster: o.Cluster, Profiles: o.Profiles,
+		})
 	}
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
-	watch, flights := newWatch(&o), newFlights()
-	calls := newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
-	reserved, nominated := newReserved(&o, p), newNominated(&o, p)
-	gangs := newGangs(&o, p, reserved)
-	return &Extender{
-		watch:      watch,
-		profiles:   o.Profiles,
-		picker:     p,
-		gangs:      gangs,
-		reserved:   reserved,
-		claimants:  []claimant{&inFlight{picker: p, nominated: nominated}, gangs, reserved, nominated},
-		preempters: []preempter{gangs, reserved},
-		planners:   []planner{gangs, nominated, reserved},
-		binder:     newBinder(&o, watch, p.offers, flights, gangs, reserved),
-		refusals:   o.Refusals,
-		calls:      calls,
-		locks:      locksOf(&o, calls.attempts, flights),
-		orders:     make(chan *order, 4),
+	flights, calls := newFlights(), newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
+	e := &Extender{
+		watch:        newWatch(&o),
+		profiles:     o.Profiles,
+		picker:       p,
+		reservations: o.Reservations,
+		claimants:    []claimant{&inFlight{picker: p}},
+		calls:        calls,
+		locks:        locksOf(&o, calls.attempts, flights),
+		orders:       make(chan *order, 4),
+	}
+	e.binds = newPods(&o, e.watch, p.offers, flights)
+	if e.bind = e.binds.bind; o.Client == nil {
+		e.bind = bindNowhere
+	}
+	e.join(&o)
+	return e
+}
+
+// join adds who is there to the lists of who is asked.
+func (e *Extender) join(o *Options) {
+	p := e.picker
+	if o.Nominations != nil {
+		e.claimants = append(e.claimants, &takes{o.Nominations})
+	}
+	if o.Gangs != nil {
+		m := &members{picker: p, manager: o.Gangs, reservations: o.Reservations}
+		e.claimants, e.strangers = append(e.claimants, m), append(e.strangers, &unknownMembers{p})
+		e.preempters, e.sparers = append(e.preempters, m), append(e.sparers, m)
+		e.planners, e.yielders = append(e.planners, m), append(e.yielders, m)
+		e.binds.send = m.permitted(e.binds.send)
+	}
+	r := &reserved{picker: p, reservations: o.Reservations}
+	e.claimants, e.preempters = append(e.claimants, r), append(e.preempters, r)
+	if o.Nominations != nil {
+		n := &nominated{picker: p, nominations: o.Nominations}
+		e.claimants, e.planners, e.yielders = append(e.claimants, n), append(e.planners, n), append(e.yielders, n)
+	}
+	e.yielders = append(e.yielders, r)
+	if o.Refusals != nil {
+		e.refusals = append(e.refusals, o.Refusals)
 	}
 }
 
@@ -116,10 +178,13 @@ func (e *Extender) Endpoints() []inspect.Endpoint {
 
 func (e *Extender) verbs() []verb {
 	return []verb{
-		{name: "filter", about: "kube-scheduler asks which nodes a pod fits", serve: e.filter},
-		{name: "prioritize", about: "kube-scheduler asks how well nodes suit a pod", serve: e.prioritize},
-		{name: "preempt", about: "kube-scheduler asks where evicting its victims would help", serve: e.preempt},
-		{name: "bind", about: "kube-scheduler asks to bind a pod to a node", serve: e.bind, small: true},
+		{name: "filter", about: "kube-scheduler asks which nodes a pod fits", read: e.read, answer: e.filter},
+		{name: "prioritize", about: "kube-scheduler asks how well nodes suit a pod", read: e.read, answer: e.prioritize},
+		{name: "preempt", about: "kube-scheduler asks where evicting its victims would help", read: e.readPreempt, answer: e.preempt},
+		{
+			name: "bind", about: "kube-scheduler asks to bind a pod to a node", small: true,
+			read: readBind, answer: answerBind(e.calls.log, e.bind),
+		},
 	}
 }
 
@@ -139,6 +204,7 @@ func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 		{Name: "the cluster", Verbs: all, Pass: func() { o.Cluster.PendingPod("") }},
 		{Name: "attempts", Verbs: all, Pass: attempts.pass},
 		{Name: "bind calls", Verbs: "bind", Pass: flights.pass},
+		{Name: "ReschedulingPlans", Verbs: "filter, preempt and bind", Pass: o.Reservations.Pass},
 	}
 	if o.Gangs != nil {
 		locks = append(locks, canary.Lock{Name: "gangs", Verbs: "filter, preempt and bind", Pass: o.Gangs.Pass})
@@ -146,38 +212,5 @@ func locksOf(o *Options, attempts *attempts, flights *flights) []canary.Lock {
 	if o.Nominations != nil {
 		locks = append(locks, canary.Lock{Name: "nominations", Verbs: "filter and preempt", Pass: o.Nominations.Pass})
 	}
-	if o.Reservations != nil {
-		locks = append(locks, canary.Lock{Name: "ReschedulingPlans", Verbs: "filter, preempt and bind", Pass: o.Reservations.Pass})
-	}
 	return locks
-}
-
-// profile finds the verdicts for the pod of a call.
-func (e *Extender) profile(c *call) error {
-	store, err := e.profiles.Named(c.subject.pod.Spec.SchedulerName)
-	if err == nil {
-		c.store = store
-	}
-	return err
-}
-
-// read decodes the arguments of filter and prioritize.
-func (e *Extender) read(c *call) error {
-	var o *order
-	select {
-	case o = <-e.orders:
-	default:
-		o = new(order)
-	}
-	defer func() {
-		select {
-		case e.orders <- o:
-		default: // enough are kept
-		}
-	}()
-	c.candidates.reset(e.watch.cluster.Snapshot().NodeNames, o)
-	if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
-		return badRequest(err)
-	}
-	return nil
 }

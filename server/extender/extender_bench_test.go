@@ -49,10 +49,10 @@ func BenchmarkNames(b *testing.B) {
 		}
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()
-			c := &call{ctx: b.Context()}
+			m := new(memory)
 			for i := 0; b.Loop(); i++ {
-				c.body = bodies[i%len(bodies)]
-				must(b, extender.read(c))
+				_, err := extender.decode(b.Context(), bodies[i%len(bodies)], m)
+				must(b, err)
 			}
 		})
 	}
@@ -88,10 +88,10 @@ func BenchmarkVerbs(b *testing.B) {
 			for _, verb := range extender.verbs()[:2] {
 				b.Run(fmt.Sprintf("%s/%s/%d", verb.name, selection, nodes), func(b *testing.B) {
 					b.ReportAllocs()
-					c := &call{ctx: b.Context(), body: body}
+					c := new(call)
 					for b.Loop() {
-						c.reply.Reset()
-						if err := verb.serve(c); err != nil {
+						c.memory.reply.Reset()
+						if _, err := c.serve(b.Context(), &verb, body); err != nil {
 							b.Fatal(err)
 						}
 					}

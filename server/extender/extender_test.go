@@ -2,6 +2,7 @@ package extender
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -320,13 +321,13 @@ func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	bodies := body.NewReaders(registry, body.Limits{Body: 1000, InFlight: 1 << 20, Timeout: time.Minute})
 	v := newCalls(log, registry, nil, bodies, func() error { return nil })
-	web := httptest.NewServer(v.handler(verb{name: "filter", serve: func(c *call) error {
-		if string(c.body) == "boom" {
+	web := httptest.NewServer(v.handler(served("filter", func(_ context.Context, body []byte, m *memory) error {
+		if string(body) == "boom" {
 			panic(errors.New("a bug"))
 		}
-		c.reply.RawStr("{}")
+		m.reply.RawStr("{}")
 		return nil
-	}}))
+	})))
 	defer web.Close()
 	b := &servertest.Bench{TB: t, URL: web.URL}
 	if status, answer := b.Post("", []byte("boom")); status != 500 || string(answer) != "panic: a bug\n" {

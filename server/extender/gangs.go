@@ -3,6 +3,7 @@ package extender
 import (
 	"context"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
@@ -15,7 +16,10 @@ import (
 
 // Gangs holds the members of gangs together, as a [gang.Manager] does.
 type Gangs interface {
-	Permits
+	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
+	Permit(ctx context.Context, uid types.UID, node string) error
+	// Bound reports the result of a binding.
+	Bound(uid types.UID, err error)
 	// Filter decides about a pod that the scheduler asks about for a number of nodes.
 	Filter(pod *cluster.Pod, nodes int) gang.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
@@ -34,82 +38,47 @@ type Gangs interface {
 	Pass()
 }
 
-// Permits decide when a pod may be bound.
-type Permits interface {
-	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
-	Permit(ctx context.Context, uid types.UID, node string) error
-	// Bound reports the result of a binding.
-	Bound(uid types.UID, err error)
-}
-
-// gangs answers the verbs' questions about gangs.
-type gangs interface {
-	claimant
-	preempter
-	planner
-	Permits
-	// includes reports whether a pod that the watch does not show may be of a gang.
-	includes(pod *cluster.Pod) bool
-	// spare takes out of the answer about a preemption what would harm gangs, and reports whether what is left harms none.
-	spare(victims victims) (harmless bool)
-}
-
 // members claims the members of gangs.
 type members struct {
-	picker   *picker
-	manager  Gangs
-	reserved *reserved
+	picker       *picker
+	manager      Gangs
+	reservations Reservations
 }
 
-// newGangs asks the gangs of the options, if there are any.
-func newGangs(o *Options, p *picker, reserved *reserved) gangs {
-	if o.Gangs == nil {
-		return noGangs{}
-	}
-	return &members{picker: p, manager: o.Gangs, reserved: reserved}
-}
-
-func (m *members) includes(pod *cluster.Pod) bool {
-	_, member := membership.Of(pod)
-	return member || m.picker.cluster.MayBelong(pod.Pod)
-}
-
-func (m *members) claim(c *call) (answered bool, err error) {
-	pod := c.subject.pod
-	decision := m.manager.Filter(pod, len(c.candidates.indexes))
+func (m *members) claim(q *request, of *memory, given advice) (claim, error) {
+	decision := m.manager.Filter(q.pod, len(q.nodes.indexes))
 	switch {
 	case decision.Reason != "":
 		if !decision.Waits {
-			m.picker.cluster.Release(pod.UID)
+			m.picker.cluster.Release(q.pod.UID)
 		}
-		m.picker.refuse(c, decision.Reason)
-		return true, nil
+		return decide(m.picker.refuse(q, decision.Reason)), nil
 	case decision.Member:
-		return true, m.place(c, decision.Node)
+		placed, err := m.place(q, of, decision.Node)
+		return decide(placed), err
 	default:
-		return false, nil
+		return leave(given), nil
 	}
 }
 
 // place answers about a member of a gang whose members have places: with its own, if
 // that is among the candidates and still fits, else with the best candidate. Of room that plans of
 // the rescheduler keep, the members have taken theirs with their places.
-func (m *members) place(c *call, place string) error {
-	m.reserved.avoid(c)
-	node, err := m.picker.answerPlanned(c, place)
+func (m *members) place(q *request, of *memory, place string) (answer, error) {
+	placed, node, err := m.picker.answerPlanned(q, of, place, m.reservations.LeftBy(q.pod))
 	switch {
 	case err != nil:
 	case node == "":
-		m.manager.Refused(c.subject.pod)
+		m.manager.Refused(q.pod)
 	default:
-		m.manager.Placed(c.subject.pod.UID, node)
+		m.manager.Placed(q.pod.UID, node)
 	}
-	return err
+	return placed, err
 }
 
 // preempt answers for a member of a gang that has not started.
-func (m *members) preempt(c *call) (evicted victims, decided bool) {
-	preemption, starting := m.manager.Preempt(c.subject.pod)
+func (m *members) preempt(about subject) (evicted victims, decided bool) {
+	preemption, starting := m.manager.Preempt(about.pod)
 	if !starting || len(preemption.Victims) == 0 { // of a node without victims the scheduler makes an error
 		return victims{}, starting
 	}
@@ -143,33 +112,27 @@ func (m *members) spare(victims victims) (harmless bool) {
 
 func (m *members) planned(uid types.UID) bool { return m.manager.Planned(uid) }
 
-func (m *members) giveWay(c *call) bool { return m.manager.GiveWay(c.subject.pod, c.store) }
+func (m *members) giveWay(q *request) bool { return m.manager.GiveWay(q.pod, q.store) }
 
-// Permit implements [Permits].
-func (m *members) Permit(ctx context.Context, uid types.UID, node string) error {
-	return m.manager.Permit(ctx, uid, node)
+// permitted returns how a pod is bound by bind once its gang may be bound. The gang is told of the result.
+func (m *members) permitted(bind send) send {
+	return func(ctx context.Context, pod *cluster.Pod, node string) (took time.Duration, err error) {
+		if err := m.manager.Permit(ctx, pod.UID, node); err != nil {
+			return 0, err
+		}
+		took, err = bind(ctx, pod, node)
+		m.manager.Bound(pod.UID, err)
+		return took, err
+	}
 }
 
-// Bound implements [Permits].
-func (m *members) Bound(uid types.UID, err error) { m.manager.Bound(uid, err) }
+// unknownMembers claims the strangers that may be of a gang.
+type unknownMembers struct{ picker *picker }
 
-// noGangs knows of no gang.
-type noGangs struct{}
-
-func (noGangs) includes(*cluster.Pod) bool { return false }
-
-func (noGangs) claim(*call) (answered bool, err error) { return false, nil }
-
-func (noGangs) preempt(*call) (evicted victims, decided bool) { return nil, false }
-
-func (noGangs) spare(victims) (harmless bool) { return true }
-
-func (noGangs) planned(types.UID) bool { return false }
-
-func (noGangs) giveWay(*call) bool { return false }
-
-// Permit implements [Permits].
-func (noGangs) Permit(context.Context, types.UID, string) error { return nil }
-
-// Bound implements [Permits].
-func (noGangs) Bound(types.UID, error) {}
+// claim refuses them: a gang is of pods that the watch shows.
+func (u *unknownMembers) claim(q *request, _ *memory, given advice) (claim, error) {
+	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.MayBelong(q.pod.Pod) {
+		return leave(given), nil
+	}
+	return decide(u.picker.refuse(q, gang.ReasonUnknown)), nil
+}

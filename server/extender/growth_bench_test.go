@@ -183,7 +183,7 @@ func alone(i int) *corev1.Pod { return growthPod(fmt.Sprint("alone-", i), growth
 // filter asks about a pod on 100 nodes, each time from where it ended before, while a pod comes between two calls.
 func (g *growing) filter(pods func(i int) *corev1.Pod) float64 {
 	const asked = 100
-	c := &call{ctx: g.Context()}
+	c, verb := new(call), g.extender.verb("filter")
 	calls, at := 0, 0
 	return microseconds(growthCalls, func() time.Duration {
 		pending := pods(calls)
@@ -191,17 +191,16 @@ func (g *growing) filter(pods func(i int) *corev1.Pod) float64 {
 		must(g.B, g.cluster.Set(pending))
 		names := g.names[at : at+asked]
 		at = (at + asked) % (len(g.names) - asked)
-		var err error
-		c.body, err = json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
+		body, err := json.Marshal(extenderv1.ExtenderArgs{Pod: pending, NodeNames: &names})
 		must(g.B, err)
 		g.place()
-		c.reply.Reset()
-		c.subject, c.outcome = subject{known: true}, outcomeOK
+		c.memory.reply.Reset()
 		started := time.Now()
-		must(g.B, g.extender.filter(c))
+		found, err := c.serve(g.Context(), verb, body)
 		took := time.Since(started)
-		if c.outcome != outcomeOK {
-			g.Fatalf("filter ends with %s: %s", c.outcome, c.reply.Buf)
+		must(g.B, err)
+		if found.outcome != outcomeOK {
+			g.Fatalf("filter ends with %s: %s", found.outcome, c.memory.reply.Buf)
 		}
 		return took
 	})

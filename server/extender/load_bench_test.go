@@ -23,18 +23,20 @@ func BenchmarkLoadOnFilter(b *testing.B) {
 	nodes := benchNodes(b, 5000)
 	calls, perNode := max(100, nodes*6/5), time.Minute/time.Duration(nodes)
 	var extenders [2]*Extender
-	var requests [2]*call
+	var requests [2]call
+	var bodies [2][]byte
 	for i := range extenders {
 		extender, body := benchExtender(b, nodes, config.NodeSelectionScheduler, config.LoadAware)
 		for node := range extender.picker.cluster.Snapshot().Nodes() {
 			extender.picker.cluster.SetUsage(node.Name, benchUsage(node, 0))
 		}
-		extenders[i], requests[i] = extender, &call{ctx: b.Context(), body: body}
+		extenders[i], bodies[i] = extender, body
 	}
 	filter := func(i int) time.Duration {
 		started := time.Now()
-		requests[i].reply.Reset()
-		must(b, extenders[i].filter(requests[i]))
+		requests[i].memory.reply.Reset()
+		_, err := requests[i].serve(b.Context(), extenders[i].verb("filter"), bodies[i])
+		must(b, err)
 		return time.Since(started)
 	}
 	for b.Loop() {

@@ -102,7 +102,7 @@ func TestLivezNamesTheLockThatIsStuck(t *testing.T) {
 			}
 		},
 		"bind calls": func(j *jammed) func() {
-			flights := j.extender.binder.(*pods).flights
+			flights := j.extender.binds.flights
 			flights.mu.Lock()
 			return flights.mu.Unlock
 		},

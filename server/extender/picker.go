@@ -1,19 +1,17 @@
 package extender
 
 import (
+	"context"
 	"errors"
 	"slices"
 
-	"github.com/go-faster/jx"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/placement"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/server/wire"
 )
 
-// picker picks nodes for pods, and writes what filter answers.
+// picker picks nodes for pods: it finds what filter answers.
 type picker struct {
 	cluster *cluster.Cluster
 	// offers are filter's answers about pods that are not bound yet.
@@ -24,72 +22,106 @@ type picker struct {
 
 // answer answers about a pod for itself. The scheduler asks again, so any former decision about the pod is
 // void, except as advice. A pod that counts on a node counts on until it is decided.
-func (p *picker) answer(c *call) error {
-	pod := c.subject.pod
-	if !c.picksNode() {
-		p.cluster.Release(pod.UID)
-		view := c.store.View(pod)
-		defer view.Close()
-		if only := p.sift(c, &view); only >= 0 { // kube-scheduler does not call prioritize
-			p.expect(c, view.Snapshot.Node(only))
+func (p *picker) answer(q *request, m *memory, left sets.Set[string]) (answer, error) {
+	if q.picksNode() {
+		chosen, node, err := p.choose(q, m, left)
+		if node == "" {
+			p.cluster.Release(q.pod.UID)
 		}
-		p.offers.put(pod.UID, view.Snapshot.Generation, c.fitting)
-		return nil
+		return chosen, err
 	}
-	node, err := p.choose(c)
-	if node == "" {
-		p.cluster.Release(pod.UID)
+	p.cluster.Release(q.pod.UID)
+	view := q.view()
+	defer view.Close()
+	sifted := p.sift(q, m, &view, left)
+	if len(sifted.offered) == 1 { // kube-scheduler does not call prioritize
+		p.expect(q, view.Snapshot.Node(sifted.offered[0]))
 	}
-	return err
+	p.offers.put(q.pod.UID, view.Snapshot.Generation, sifted.offered)
+	return sifted, nil
 }
 
 // answerPlanned answers with one node, the planned one if it will do, and says which; "" when
 // there is none. The pod counts there, and on its former place until then: nobody can take its
 // room in between.
-func (p *picker) answerPlanned(c *call, planned string) (node string, err error) {
-	if done, err := p.confirm(c, planned); done {
-		return planned, err
+func (p *picker) answerPlanned(q *request, m *memory, planned string, left sets.Set[string]) (answered answer, node string, err error) {
+	if confirmed, done, err := p.confirm(q, m, planned, left); done {
+		return confirmed, planned, err
 	}
-	return p.choose(c)
+	return p.choose(q, m, left)
 }
 
-// judge returns the verdicts of the call's profile on its pod as if the pod counted nowhere yet, while it
+// judge returns the verdicts of a profile on a pod as if the pod counted nowhere yet, while it
 // counts on.
-func (p *picker) judge(c *call) predicates.View {
-	return c.store.ViewWithout(c.subject.pod, p.cluster.Assumed(c.subject.pod.UID))
+func (p *picker) judge(by *predicates.VerdictStore, pod *cluster.Pod) predicates.View {
+	return by.ViewWithout(pod, p.cluster.Assumed(pod.UID))
 }
 
 // choose answers with the best candidate that fits, and assumes the pod there at
 // once, so that the next call counts it. It says which; "" when there is none.
-func (p *picker) choose(c *call) (node string, err error) {
-	found, err := p.assume(c, p.bestNow)
+func (p *picker) choose(q *request, m *memory, left sets.Set[string]) (chosen answer, node string, err error) {
+	found, err := p.assume(q, func(pod *cluster.Pod) (best candidate, ok bool) {
+		view := p.judge(q.store, pod)
+		defer view.Close()
+		chosen = m.judge(&view, pod, q.nodes.in(view.Snapshot), left)
+		i := m.best(&view, &chosen, p.pick)
+		if i < 0 {
+			return candidate{}, false
+		}
+		return candidate{chosen.places[i], view.Basis(chosen.offered[i]), view.Snapshot}, true
+	})
 	switch {
 	case err == nil:
-		p.offer(c, found)
-		return found.on.Node.Name, nil
+		return p.offer(q, m, &found), found.on.Node.Name, nil
 	case errors.Is(err, errNoCandidate):
-		return "", nil
-	case errors.Is(err, c.ctx.Err()):
-		return "", err
+		return chosen, "", nil
+	case errors.Is(err, q.ctx.Err()):
+		return answer{}, "", err
 	}
-	c.outcome = outcomeError
-	wire.FilterError(&c.reply, err.Error())
-	return "", nil
+	return answer{failure: err.Error()}, "", nil
 }
 
-// assume has the pod of a call count on the candidate that is found for it, and returns the candidate.
-func (p *picker) assume(c *call, find func(*call) (candidate, bool)) (found candidate, err error) {
-	err = c.count(p.cluster, func() (on cluster.Basis, err error) {
-		var ok bool
-		if found, ok = find(c); !ok {
-			return on, errNoCandidate
-		}
-		return found.on, nil
-	})
-	return found, err
+// wouldChoose answers with the best candidate by a view, and keeps nothing of it.
+func (p *picker) wouldChoose(q *request, m *memory, view *predicates.View) answer {
+	judged := m.judge(view, q.pod, q.nodes.in(view.Snapshot), nil)
+	if i := m.best(view, &judged, p.pick); i >= 0 {
+		return m.only(judged.places[i], judged.offered[i], judged.nodes)
+	}
+	return judged
 }
 
-var errNoCandidate = errors.New("no candidate will do")
+// confirm answers with the node that was planned for the pod ahead of the call, and
+// assumes the pod there again, if it is among the candidates and the pod still fits it.
+// kube-scheduler asks about that node alone once it knows of the nomination. It is not done
+// when there is nothing to confirm.
+func (p *picker) confirm(q *request, m *memory, planned string, left sets.Set[string]) (confirmed answer, done bool, err error) {
+	if planned == "" {
+		return answer{}, false, nil
+	}
+	if q.ctx.Err() != nil {
+		return answer{}, true, q.ctx.Err()
+	}
+	found, err := p.assume(q, func(pod *cluster.Pod) (candidate, bool) { return p.named(q, pod, planned, left) })
+	switch {
+	case err == nil:
+		return p.offer(q, m, &found), true, nil
+	case errors.Is(err, q.ctx.Err()):
+		return answer{}, true, err
+	}
+	return answer{}, false, nil // choose will say why
+}
+
+// named returns the candidate of a name; it says false when there is none that fits.
+func (p *picker) named(q *request, pod *cluster.Pod, node string, left sets.Set[string]) (found candidate, ok bool) {
+	view := p.judge(q.store, pod)
+	defer view.Close()
+	n := view.Snapshot.NodeByName(node)
+	if n == nil || verdict(&view, n.Index, left) != predicates.Fits {
+		return candidate{}, false
+	}
+	at := slices.Index(q.nodes.in(view.Snapshot).indexes, n.Index)
+	return candidate{at, view.Basis(n.Index), view.Snapshot}, at >= 0
+}
 
 // candidate is one of a request that fits, as it was judged on a snapshot.
 type candidate struct {
@@ -98,136 +130,62 @@ type candidate struct {
 	snap *cluster.Snapshot
 }
 
-// bestNow returns the best candidate. When none fits it answers so, and says false.
-func (p *picker) bestNow(c *call) (best candidate, ok bool) {
-	view := p.judge(c)
-	defer view.Close()
-	at, index := p.best(c, &view)
-	if at < 0 {
-		reply := newFilterReply(c)
-		c.reject(&reply, &view)
-		return candidate{}, false
-	}
-	return candidate{at, view.Basis(index), view.Snapshot}, true
-}
-
-// confirm answers with the node that was planned for the pod ahead of the call, and
-// assumes the pod there again, if it is among the candidates and the pod still fits it.
-// kube-scheduler asks about that node alone once it knows of the nomination. It says
-// false when there is nothing to confirm.
-func (p *picker) confirm(c *call, planned string) (done bool, err error) {
-	if planned == "" {
-		return false, nil
-	}
-	if c.ctx.Err() != nil {
-		return true, c.ctx.Err()
-	}
-	found, err := p.assume(c, func(c *call) (candidate, bool) { return p.named(c, planned) })
-	switch {
-	case err == nil:
-		p.offer(c, found)
-		return true, nil
-	case errors.Is(err, c.ctx.Err()):
-		return true, err
-	}
-	return false, nil // choose will say why
-}
-
-// named returns the candidate of a name; it says false when there is none that fits.
-func (p *picker) named(c *call, node string) (found candidate, ok bool) {
-	view := p.judge(c)
-	defer view.Close()
-	n := view.Snapshot.NodeByName(node)
-	if n == nil || c.verdict(&view, n.Index) != predicates.Fits {
-		return candidate{}, false
-	}
-	at := slices.Index(c.candidates.in(view.Snapshot), n.Index)
-	return candidate{at, view.Basis(n.Index), view.Snapshot}, at >= 0
-}
-
 // offer answers with one candidate, and notes that the pod may be bound there as it was judged.
-func (p *picker) offer(c *call, found candidate) {
-	node := found.on.Node.Index
-	reply := newFilterReply(c)
-	reply.Accept(accepted(c, found.at, node))
-	reply.End()
-	p.offers.put(c.subject.pod.UID, found.snap.Generation, []int32{node})
+func (p *picker) offer(q *request, m *memory, found *candidate) answer {
+	only := m.only(found.at, found.on.Node.Index, candidates{names: found.snap.NodeNames})
+	p.offers.put(q.pod.UID, found.snap.Generation, only.offered)
+	return only
 }
 
-// best returns the candidate with the highest total among the ones that fit: where it stands in the request,
-// and its index; -1 when there is none. It notes in c.rejected the candidates that do not fit.
-//
-// Of several, it is the one with the least [placement.Misfit]. Among several still, it is one at random, as in
-// kube-scheduler.
-func (p *picker) best(c *call, view *predicates.View) (at int, best int32) {
-	c.judge(view)
-	at, best = -1, -1
-	var highest int64
-	var least float64
-	ties := 0
-	for i, total := range c.rank(view, c.fitting) {
-		index := c.fitting[i]
-		if best >= 0 && total < highest {
-			continue
-		}
-		misfit := placement.Misfit(c.subject.pod, view.Node(index))
-		switch {
-		case best < 0 || total > highest || misfit < least:
-			at, best, highest, least, ties = c.places[i], index, total, misfit, 1
-		case misfit == least:
-			if ties++; p.pick(ties) == 0 {
-				at, best = c.places[i], index
-			}
-		}
-	}
-	return at, best
-}
-
-// offerBest answers with the best candidate, and keeps nothing of it.
-func (p *picker) offerBest(c *call, view *predicates.View) {
-	at, index := p.best(c, view)
-	reply := newFilterReply(c)
-	if at < 0 {
-		c.reject(&reply, view)
-		return
-	}
-	reply.Accept(accepted(c, at, index))
-	reply.End()
-}
-
-// sift answers with the candidates that fit, or the best of them where the profile has a shortlist, and notes them in
-// c.fitting. If there is just one, it says which; else -1.
-func (p *picker) sift(c *call, view *predicates.View) (only int32) {
-	c.judge(view)
-	p.shorten(c, view)
-	reply := newFilterReply(c)
-	for i, index := range c.fitting {
-		reply.Accept(accepted(c, c.places[i], index))
-	}
-	c.reject(&reply, view)
-	if len(c.fitting) == 1 {
-		return c.fitting[0]
-	}
-	return -1
+// sift answers with the candidates that fit by a view, or the best of them where the profile has a shortlist.
+func (p *picker) sift(q *request, m *memory, view *predicates.View, left sets.Set[string]) answer {
+	sifted := m.judge(view, q.pod, q.nodes.in(view.Snapshot), left)
+	m.shorten(view, &sifted, q.store.Profile.Shortlist, p.pick)
+	return sifted
 }
 
 // refuse answers with no node, for one reason.
-func (p *picker) refuse(c *call, reason string) {
-	reply := newFilterReply(c)
-	var unknown jx.Writer
-	for _, index := range c.candidates.in(p.cluster.Snapshot()) {
-		reply.Reject(c.candidates.quoted(index, &unknown), reason)
-	}
-	reply.End()
-	c.outcome = outcomeUnschedulable
+func (p *picker) refuse(q *request, reason string) answer {
+	return answer{nodes: q.nodes.in(p.cluster.Snapshot()), reason: reason}
 }
 
-// avoid notes in the call which nodes plans of the rescheduler keep a pod away from.
-func (p *picker) avoid(c *call, names sets.Set[string]) {
-	c.left = c.left[:0]
-	for name := range names {
-		if node := p.cluster.Snapshot().NodeByName(name); node != nil {
-			c.left = append(c.left, node.Index)
+var errNoCandidate = errors.New("no candidate will do")
+
+// assume has the pod of a request count on the candidate that is found for it, and returns the candidate.
+func (p *picker) assume(q *request, find func(pod *cluster.Pod) (candidate, bool)) (found candidate, err error) {
+	err = count(q.ctx, p.cluster, q.pod, func(pod *cluster.Pod) (on cluster.Basis, err error) {
+		var ok bool
+		if found, ok = find(pod); !ok {
+			return on, errNoCandidate
 		}
+		return found.on, nil
+	})
+	return found, err
+}
+
+// count has a pod count on a node in the state in which judge found that it fits there. If the node, or
+// what else was read of the cluster, has changed since, judge is asked again about the pod as the watch shows it now,
+// until it objects or the call ends.
+func count(ctx context.Context, in *cluster.Cluster, pod *cluster.Pod, judge func(*cluster.Pod) (on cluster.Basis, err error)) error {
+	for {
+		on, err := judge(pod)
+		if err != nil {
+			return err
+		}
+		if err := in.AssumeAsJudged(pod, on); !errors.Is(err, cluster.ErrNodeChanged) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		pod = latest(pod, in)
 	}
+}
+
+// latest returns a pod as the watch shows it now, as it is if that shows it no more.
+func latest(pod *cluster.Pod, in *cluster.Cluster) *cluster.Pod {
+	if now := in.PendingPod(pod.UID); now != nil {
+		return now
+	}
+	return pod
 }

@@ -1,66 +1,58 @@
 package extender
 
 import (
-	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/server/wire"
+	"muster.dev/muster/placement"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and which victims. It takes
 // the scheduler's proposals over where they are enough. A stranger gets no other victims, and only the caller
 // evicts.
-func (e *Extender) preempt(c *call) error {
-	var args wire.PreemptArgs
-	if err := args.Read(&c.decoder, c.body, podsOn(e.picker.cluster.Snapshot())); err != nil {
-		return badRequest(err)
+func (e *Extender) preempt(q *request, m *memory) (report, error) {
+	if q.unserved != nil {
+		return q.report(""), noProfile(q.unserved)
 	}
-	c.args.Pod = args.Pod
-	if err := e.find(c); err != nil {
-		return err
+	outcome := outcomeOK
+	evicted := e.victims(q)
+	if len(evicted) == 0 {
+		outcome = outcomeUnschedulable
 	}
-	if err := e.profile(c); err != nil {
-		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
-	}
-	result := extenderv1.ExtenderPreemptionResult{}
-	if c.subject.known {
-		result.NodeNameToMetaVictims = e.preemptKnown(c, args.Victims)
-	} else {
-		result.NodeNameToMetaVictims = e.preemptAlone(c, args.Victims)
-	}
-	if len(result.NodeNameToMetaVictims) == 0 {
-		c.outcome = outcomeUnschedulable
-	}
-	return c.encode(result)
+	return q.report(outcome), m.encode(extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: evicted})
 }
 
-// preemptKnown finds victims for a pod that waits, and for its gang if that has yet to start. A pod that has
-// room coming evicts nobody.
-func (e *Extender) preemptKnown(c *call, proposed victims) victims {
+// victims finds victims for a pod, and for its gang if that has yet to start. A pod that has room coming evicts nobody.
+func (e *Extender) victims(q *request) victims {
+	if q.stranger {
+		return e.victimsAlone(q.subject, q.proposed)
+	}
 	for _, preempter := range e.preempters {
-		if victims, decided := preempter.preempt(c); decided {
+		if victims, decided := preempter.preempt(q.subject); decided {
 			return victims
 		}
 	}
-	e.picker.cluster.Release(c.subject.pod.UID)
-	return e.preemptAlone(c, proposed)
+	e.picker.cluster.Release(q.pod.UID)
+	return e.victimsAlone(q.subject, q.proposed)
 }
 
-// preemptAlone finds victims for a pod for itself: on nodes that are proposed, and with offload on others if none of these will do.
-func (e *Extender) preemptAlone(c *call, proposed victims) victims {
+// victimsAlone finds victims for a pod for itself: on nodes that are proposed, and with offload on others if none of these will do.
+func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
-	p := newPreemption(&c.subject, c.store.Profile, snap, nominated, e.reserved.reservations.Spared(c.subject.pod))
+	p := newPreemption(about, snap, nominated, e.reservations.Spared(about.pod))
 	enough, later := e.amongProposed(p, snap, proposed)
-	if len(enough) == 0 && c.subject.known && c.store.Profile.Offload {
+	if len(enough) == 0 && !about.stranger && about.store.Profile.Offload {
 		enough = e.amongOthers(p, snap, proposed)
 	}
-	if len(enough) == 0 && later != "" && c.subject.known {
-		e.refusals.Postponed(c.subject.pod.UID, later, snap.Generation)
+	if len(enough) == 0 && later != "" && !about.stranger {
+		for _, refusals := range e.refusals {
+			refusals.Postponed(about.pod.UID, later, snap.Generation)
+		}
 	}
 	return enough
 }
@@ -79,7 +71,7 @@ func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed
 				later = proposal.node.Name
 			}
 		}
-		if e.gangs.spare(enough) && holds(proposed, enough) {
+		if e.spare(enough) && holds(proposed, enough) {
 			break
 		}
 	}
@@ -103,11 +95,20 @@ func (e *Extender) amongOthers(p *preemption, snap *cluster.Snapshot, proposed v
 	for _, best := range ranked[:min(enoughNodes, len(ranked))] {
 		few[best.node.Name] = best.victims
 	}
-	if e.gangs.spare(few) {
+	if e.spare(few) {
 		return few
 	}
-	e.gangs.spare(all)
+	e.spare(all)
 	return all
+}
+
+// spare takes out of the answer about a preemption what would do harm, and reports whether what is left does none.
+func (e *Extender) spare(victims victims) (harmless bool) {
+	harmless = true
+	for _, sparer := range e.sparers {
+		harmless = sparer.spare(victims) && harmless
+	}
+	return harmless
 }
 
 // holds reports whether a proposal is answered as it was made for one node at least.
@@ -121,7 +122,7 @@ func holds(proposed, answered victims) bool {
 }
 
 // planned returns the pods on nodes that kube-scheduler does not have there yet: they only count
-// there since they were planned ahead of it.
+// there since they were planned ahead of it. Room that plans of the rescheduler keep is left to its pods.
 func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 	planned := sets.New[types.UID]()
 	for _, pod := range pods {
@@ -138,13 +139,40 @@ func (e *Extender) planned(pods []*cluster.Pod) sets.Set[types.UID] {
 	return planned
 }
 
-// podsOn tells how many pods there are on the nodes of a snapshot.
-func podsOn(snap *cluster.Snapshot) wire.Node {
-	return func(name []byte) (pods int, known bool) {
-		node := snap.Node(snap.NodeNames.Index(name))
-		if node == nil {
-			return 0, false
+// enoughNodes is of how many nodes kube-scheduler is told, the best by its own rules, when evictions there are as it proposes: it
+// proposes a tenth of the cluster, and takes one.
+const enoughNodes = 8
+
+// proposal is a node, and the pods that kube-scheduler proposes to evict from it.
+type proposal struct {
+	node    *cluster.Node
+	victims *extenderv1.MetaVictims
+	cost    placement.Cost
+}
+
+// rank returns the proposals for nodes that the snapshot knows, the best ones first and equal ones in any order.
+func rank(snap *cluster.Snapshot, proposed victims) []proposal {
+	ranked := make([]proposal, 0, len(proposed))
+	for name, victims := range proposed {
+		if node := snap.NodeByName(name); node != nil && len(victims.Pods) > 0 {
+			ranked = append(ranked, proposal{node, victims, costOf(node, victims)})
 		}
-		return len(node.Pods), true
 	}
+	slices.SortFunc(ranked, func(a, b proposal) int { return a.cost.Compare(&b.cost) })
+	return ranked
+}
+
+// costOf returns the cost of evicting pods from a node, also pods that it does not have in this view.
+func costOf(node *cluster.Node, victims *extenderv1.MetaVictims) placement.Cost {
+	c := placement.Cost{Violations: victims.NumPDBViolations}
+	for _, victim := range victims.Pods {
+		if victim != nil {
+			if pod := node.Pod(types.UID(victim.UID)); pod != nil {
+				c.Add(pod)
+				continue
+			}
+		}
+		c.AddUnknown()
+	}
+	return c
 }

@@ -2,8 +2,8 @@ package extender
 
 import (
 	"math"
-	"net/http"
 
+	"github.com/go-faster/jx"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
@@ -24,59 +24,102 @@ const scoreStep = predicates.MaxScore / extenderv1.MaxExtenderPriority
 // scores are told as what they are above the lowest, and nodes of the lowest score
 // are left out: for each entry the scheduler decodes an object, takes a lock and
 // fills a map, which at thousands of nodes is dearer than all that happens here.
-func (e *Extender) prioritize(c *call) error {
-	if err := e.read(c); err != nil {
-		return err
+func (e *Extender) prioritize(q *request, m *memory) (report, error) {
+	if q.unserved != nil {
+		return q.report(""), noProfile(q.unserved)
 	}
-	if err := e.find(c); err != nil {
-		return err
+	if q.store.Profile.Shortlist > 0 { // kube-scheduler gives these scores itself
+		writeScores(&m.reply, nil, nil, nil)
+		return q.report(outcomeOK), nil
 	}
-	if err := e.profile(c); err != nil {
-		return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
-	}
-	if c.store.Profile.Shortlist > 0 { // kube-scheduler gives these scores itself
-		c.replyScores(nil, nil)
-		return nil
-	}
-	expects := c.subject.known && c.expects()
+	expects := !q.stranger && q.expects()
 	if expects {
-		e.picker.cluster.Unexpect(c.subject.pod.UID) // it is not in its own way
+		e.picker.cluster.Unexpect(q.pod.UID) // it is not in its own way
 	}
-	view := c.subject.view(c.store)
+	view := q.view()
 	defer view.Close()
-	c.fitting = c.fitting[:0]
-	for _, index := range c.candidates.in(view.Snapshot) {
-		if index >= 0 {
-			c.fitting = append(c.fitting, index)
-		}
-	}
-	totals := c.rank(&view, c.fitting)
+	nodes := m.known(q.nodes.in(view.Snapshot))
+	totals := m.rank(&view, nodes)
 	best := -1
 	if expects && len(totals) > 0 {
-		best = e.picker.first(totals)
+		best = first(totals, e.picker.pick)
 	}
 	for i, total := range totals {
 		totals[i] = (total + scoreStep/2) / scoreStep
 	}
 	if best >= 0 {
 		standOut(totals, best)
-		e.picker.expect(c, view.Snapshot.Node(c.fitting[best]))
+		e.picker.expect(q, view.Snapshot.Node(nodes[best]))
 	}
-	c.replyScores(view.Snapshot.NodeNames, totals)
-	return nil
+	writeScores(&m.reply, view.Snapshot.NodeNames, nodes, totals)
+	return q.report(outcomeOK), nil
 }
 
-// replyScores answers with the scores of c.fitting as what they are above the lowest.
-func (c *call) replyScores(names *cluster.NodeNames, scores []int64) {
+// known returns the candidates that are known, until others are judged.
+func (r *ranking) known(nodes candidates) []int32 {
+	r.fitting = r.fitting[:0]
+	for _, index := range nodes.indexes {
+		if index >= 0 {
+			r.fitting = append(r.fitting, index)
+		}
+	}
+	return r.fitting
+}
+
+// writeScores writes the scores of nodes as what they are above the lowest.
+func writeScores(to *jx.Writer, names *cluster.NodeNames, nodes []int32, scores []int64) {
 	lowest := int64(math.MaxInt64)
 	for _, score := range scores {
 		lowest = min(lowest, score)
 	}
-	reply := wire.NewPriorityReply(&c.reply)
+	reply := wire.NewPriorityReply(to)
 	for i, score := range scores {
 		if above := score - lowest; above > 0 {
-			reply.Add(names.Quoted(c.fitting[i]), above)
+			reply.Add(names.Quoted(nodes[i]), above)
 		}
 	}
 	reply.End()
+}
+
+// expects reports whether for the pod's profile it matters where kube-scheduler is about to put pods: muster
+// does not pick their nodes, and a plugin reads the expected pods.
+func (s *subject) expects() bool {
+	return !s.picksNode() && s.store.Profile.DependsOn(cluster.AspectExpected)
+}
+
+// expect has the pod of a request count as on its way to the node that kube-scheduler will pick as far as
+// muster's answer decides. The bind call tells where it went. Until then the next pods would
+// be sent to the same nodes, as if they had room for all.
+func (p *picker) expect(q *request, node *cluster.Node) {
+	if q.expects() {
+		p.cluster.Expect(q.pod, node.Name)
+	}
+}
+
+// first returns the place of the highest total; of several, that of one at random.
+func first(totals []int64, pick func(n int) int) int {
+	best, ties := 0, 1
+	for i := 1; i < len(totals); i++ {
+		switch {
+		case totals[i] > totals[best]:
+			best, ties = i, 1
+		case totals[i] == totals[best]:
+			if ties++; pick(ties) == 0 {
+				best = i
+			}
+		}
+	}
+	return best
+}
+
+// standOut has one of the highest of scores be higher than the others, by one at most. Scores on
+// the wire are so coarse that many nodes share the highest one, and kube-scheduler would pick any of
+// them: so it picks the one that is best in full precision, and it is known which.
+func standOut(scores []int64, best int) {
+	scores[best] = max(scores[best], 1)
+	for i := range scores {
+		if i != best {
+			scores[i] = min(scores[i], scores[best]-1)
+		}
+	}
 }

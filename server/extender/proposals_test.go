@@ -141,10 +141,7 @@ func TestTheFirstProposalIsOneThatKubeSchedulerWouldTake(t *testing.T) {
 }
 
 // sparing has gangs on some nodes harmed by any eviction there.
-type sparing struct {
-	gangs
-	harmed map[string]bool
-}
+type sparing struct{ harmed map[string]bool }
 
 func (s sparing) spare(victims victims) (harmless bool) {
 	for node := range victims {
@@ -171,7 +168,7 @@ func TestProposalsThatHarmNoGangAreLookedForAmongAll(t *testing.T) {
 		b.Pending(pod)
 		proposed[name] = &extenderv1.MetaVictims{Pods: []*extenderv1.MetaPod{{UID: string(pod.UID)}}}
 	}
-	b.extender.gangs = sparing{b.extender.gangs, harmed}
+	b.extender.sparers = []sparer{sparing{harmed}}
 	important := servertest.Pod("important", "1")
 	important.Spec.Priority = new(int32(100))
 	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: important, NodeNameToMetaVictims: proposed})
@@ -283,7 +280,7 @@ func TestOfNodesThatAreNotProposedThoseComeFirstThatHarmNoGang(t *testing.T) {
 	for i := range enoughNodes + 3 {
 		harmed[fmt.Sprintf("n%02d", i)] = i > 1
 	}
-	b.extender.gangs = sparing{b.extender.gangs, harmed}
+	b.extender.sparers = []sparer{sparing{harmed}}
 	got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: proposed})
 	if diff := cmp.Diff([]string{"n01"}, slices.Sorted(maps.Keys(got))); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)

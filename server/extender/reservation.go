@@ -35,103 +35,66 @@ type reserved struct {
 	reservations Reservations
 }
 
-// newReserved claims by the reservations of the options, if there are any.
-func newReserved(o *Options, p *picker) *reserved {
-	if o.Reservations == nil {
-		return &reserved{picker: p, reservations: noReservations{}}
-	}
-	return &reserved{picker: p, reservations: o.Reservations}
-}
-
 // claim answers with the first of the places kept for the pod that is among the candidates and that
-// it fits, and has the pod count there.
-func (r *reserved) claim(c *call) (answered bool, err error) {
-	places := r.places(c)
-	if len(places) == 0 {
-		return false, nil
+// it fits, and has the pod count there. Else it advises which nodes plans keep the pod away from.
+func (r *reserved) claim(q *request, m *memory, given advice) (claim, error) {
+	kept := r.reservations.Claim(q.pod, q.store.Profile)
+	given.left = kept.Left
+	if len(kept.Places) == 0 {
+		return leave(given), nil
 	}
-	r.picker.cluster.Release(c.subject.pod.UID) // the room is kept for it anyway
-	for i := range places {
-		for c.ctx.Err() == nil {
-			snap := r.picker.cluster.Snapshot()
-			node := snap.NodeByName(places[i].Node)
-			if node == nil {
-				break
-			}
-			at := slices.Index(c.candidates.in(snap), node.Index)
-			if at < 0 {
-				break
-			}
-			on, suits := places[i].Suits(c.subject.pod, c.store.Profile, snap)
-			if !suits {
-				break
-			}
-			err := r.reservations.Take(&places[i], c.subject.pod, on)
-			if err == nil {
-				r.picker.offer(c, candidate{at, on, snap})
-				return true, nil
-			}
-			if !errors.Is(err, cluster.ErrNodeChanged) {
-				break // as the ordinary way will say
-			}
-			c.lookAgain(r.picker.cluster)
+	r.picker.cluster.Release(q.pod.UID) // the room is kept for it anyway
+	for i := range kept.Places {
+		if found, ok := r.take(q, &kept.Places[i]); ok {
+			return decide(r.picker.offer(q, m, &found)), nil
 		}
 	}
-	return false, c.ctx.Err()
+	return leave(given), q.ctx.Err()
+}
+
+// take has the pod of a request count on a place, and returns the candidate that this is. It says false if that will not
+// do, as the ordinary way will say.
+func (r *reserved) take(q *request, place *reservation.Place) (found candidate, ok bool) {
+	for pod := q.pod; q.ctx.Err() == nil; pod = latest(pod, r.picker.cluster) {
+		snap := r.picker.cluster.Snapshot()
+		node := snap.NodeByName(place.Node)
+		if node == nil {
+			return candidate{}, false
+		}
+		at := slices.Index(q.nodes.in(snap).indexes, node.Index)
+		if at < 0 {
+			return candidate{}, false
+		}
+		on, suits := place.Suits(pod, q.store.Profile, snap)
+		if !suits {
+			return candidate{}, false
+		}
+		if err := r.reservations.Take(place, pod, on); !errors.Is(err, cluster.ErrNodeChanged) {
+			return candidate{at, on, snap}, err == nil
+		}
+	}
+	return candidate{}, false
 }
 
 // preempt evicts nobody for a pod that has room coming.
-func (r *reserved) preempt(c *call) (evicted victims, decided bool) {
-	return victims{}, len(r.places(c)) > 0
+func (r *reserved) preempt(about subject) (evicted victims, decided bool) {
+	return victims{}, len(r.reservations.Claim(about.pod, about.store.Profile).Places) > 0
 }
 
-// planned is false: the pod of a call has to leave the room to the pods that it is kept for.
-func (r *reserved) planned(types.UID) bool { return false }
-
 // giveWay gives up plans for a pod that none keeps out.
-func (r *reserved) giveWay(c *call) bool {
-	candidates := c.candidates.in(r.picker.cluster.Snapshot())
-	return r.reservations.GiveWay(c.subject.pod, c.store.Profile, func(node *cluster.Node) bool {
+func (r *reserved) giveWay(q *request) bool {
+	candidates := q.nodes.in(r.picker.cluster.Snapshot()).indexes
+	return r.reservations.GiveWay(q.pod, q.store.Profile, func(node *cluster.Node) bool {
 		return slices.Contains(candidates, node.Index)
 	})
 }
 
-// places notes in the call which nodes plans keep its pod away from, and returns where they keep room
-// for it.
-func (r *reserved) places(c *call) []reservation.Place {
-	claim := r.reservations.Claim(c.subject.pod, c.store.Profile)
-	r.picker.avoid(c, claim.Left)
-	return claim.Places
-}
-
-// avoid notes in the call which nodes plans keep its pod away from.
-func (r *reserved) avoid(c *call) { r.picker.avoid(c, r.reservations.LeftBy(c.subject.pod)) }
-
-// keepsRoom reports whether the pod of the call does not fit a node, and would if plans held no room there.
-func keepsRoom(c *call, node *cluster.Node, snap *cluster.Snapshot) bool {
+// keepsRoom reports whether a pod does not fit a node, and would if plans held no room there.
+func keepsRoom(pod *cluster.Pod, profile *predicates.Profile, node *cluster.Node, snap *cluster.Snapshot) bool {
 	free := node.Without(func(pod *cluster.Pod) bool { return pod.Placeholder })
 	if free == node {
 		return false
 	}
-	judge := scenario.New(snap).Judge(c.store.Profile.Judge(c.subject.pod, snap))
+	judge := scenario.New(snap).Judge(profile.Judge(pod, snap))
 	return !judge.Fits(node.Index) && judge.FitsIn(free)
 }
-
-// noReservations keeps no room.
-type noReservations struct{}
-
-func (noReservations) Claim(*cluster.Pod, *predicates.Profile) reservation.Claim {
-	return reservation.Claim{}
-}
-
-func (noReservations) LeftBy(*cluster.Pod) sets.Set[string] { return nil }
-
-func (noReservations) GiveWay(*cluster.Pod, *predicates.Profile, func(*cluster.Node) bool) bool {
-	return false
-}
-
-func (noReservations) Take(*reservation.Place, *cluster.Pod, cluster.Basis) error { return nil }
-
-func (noReservations) Spared(...*cluster.Pod) sets.Set[types.UID] { return nil }
-
-func (noReservations) Pass() {}

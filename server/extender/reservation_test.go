@@ -399,7 +399,7 @@ func (m *move) hasCome() *corev1.Pod {
 
 // postponedPods are told of the last pod that may evict others later, and on which node.
 type postponedPods struct {
-	noRefusals
+	refusedPods
 	node       string
 	generation uint64
 }
@@ -425,7 +425,7 @@ func TestNobodyEvictsAReplacementWhosePlanWaitsForIt(t *testing.T) {
 		{name: "the plan is over", priority: 10, ended: true, want: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			told := &postponedPods{}
+			told := &postponedPods{refusedPods: refusedPods{}}
 			m := newMove(t, benchOptions{refusals: told})
 			came := m.hasCome()
 			switch {

@@ -103,7 +103,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 
 		started := time.Now()
 		var filtered extenderv1.ExtenderFilterResult
-		b.answer(b.extender.filter, extenderv1.ExtenderArgs{Pod: ghost, NodeNames: &[]string{"a"}}, &filtered)
+		b.answer("filter", extenderv1.ExtenderArgs{Pod: ghost, NodeNames: &[]string{"a"}}, &filtered)
 		if len(*filtered.NodeNames) != 0 || filtered.FailedAndUnresolvableNodes["a"] != gang.ReasonUnknown {
 			t.Errorf("a member that nobody knows is offered %v, refused for %v", *filtered.NodeNames, filtered.FailedAndUnresolvableNodes)
 		}
@@ -111,7 +111,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 			t.Errorf("the watch had %s to show the pod, want %s", waited, watchLag)
 		}
 		var preempted extenderv1.ExtenderPreemptionResult
-		b.answer(b.extender.preempt, extenderv1.ExtenderPreemptionArgs{
+		b.answer("preempt", extenderv1.ExtenderPreemptionArgs{
 			Pod:                   ghost,
 			NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "made-up"}}}},
 		}, &preempted)
@@ -131,7 +131,7 @@ func TestACallWaitsForThePodThatTheWatchIsAboutToShow(t *testing.T) {
 		pod := servertest.Pod("p", "1")
 		var answered sync.WaitGroup
 		answered.Go(func() {
-			b.answer(b.extender.filter, extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}}, &extenderv1.ExtenderFilterResult{})
+			b.answer("filter", extenderv1.ExtenderArgs{Pod: pod, NodeNames: &[]string{"a"}}, &extenderv1.ExtenderFilterResult{})
 		})
 		synctest.Wait()
 		b.Pending(pod)
@@ -143,13 +143,13 @@ func TestACallWaitsForThePodThatTheWatchIsAboutToShow(t *testing.T) {
 }
 
 // answer calls a verb without HTTP.
-func (b *bench) answer(verb func(*call) error, request, answer any) {
+func (b *bench) answer(verb string, request, answer any) {
 	b.Helper()
-	c := &call{ctx: b.Context(), body: encode(b.TB, request), outcome: outcomeOK}
-	if err := verb(c); err != nil {
+	var c call
+	if _, err := c.serve(b.Context(), b.extender.verb(verb), encode(b.TB, request)); err != nil {
 		b.Fatal(err)
 	}
-	if err := json.Unmarshal(c.reply.Buf, answer); err != nil {
+	if err := json.Unmarshal(c.memory.reply.Buf, answer); err != nil {
 		b.Fatal(err)
 	}
 }

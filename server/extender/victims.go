@@ -11,12 +11,11 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/scenario"
-	"muster.dev/muster/predicates"
 )
 
 // preemption looks for victims on nodes, so that a pod fits.
 type preemption struct {
-	about     *subject
+	about     subject
 	judge     *scenario.Judge
 	evictions *placement.NodeEvictions
 	// promised are the other nominated pods, by node, except pods of lower priority.
@@ -26,10 +25,10 @@ type preemption struct {
 }
 
 func newPreemption(
-	about *subject, profile *predicates.Profile, snap *cluster.Snapshot, nominated []*cluster.Pod, spared sets.Set[types.UID],
+	about subject, snap *cluster.Snapshot, nominated []*cluster.Pod, spared sets.Set[types.UID],
 ) *preemption {
 	p := &preemption{
-		about: about, judge: scenario.New(snap).Judge(profile.JudgeFit(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
+		about: about, judge: scenario.New(snap).Judge(about.store.Profile.JudgeFit(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
 	}
 	p.evictions = placement.NewNodeEvictions(snap, p.may)
 	for _, pod := range nominated {
@@ -65,7 +64,7 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 	switch {
 	case !p.spares(proposed) && p.fits(freed):
 		return proposed
-	case p.about.known:
+	case !p.about.stranger:
 		return metaVictims(p.evictions.Victims(p.fits, node))
 	default:
 		return nil

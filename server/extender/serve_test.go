@@ -37,14 +37,20 @@ func lines(t *testing.T, response *http.Response) []string {
 
 const bodyTimeout = 5 * time.Second
 
-// serveVerb serves a verb at every URL of the client that it returns.
-func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(*call) error) (*http.Client, *prometheus.Registry) {
+// serveVerb serves a verb that is answered as its body is read.
+func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(ctx context.Context, body []byte, m *memory) error) (*http.Client, *prometheus.Registry) {
+	t.Helper()
+	return serveAt(t, log, maxBody, served("verb", serve))
+}
+
+// serveAt serves a verb at every URL of the client that it returns.
+func serveAt(t *testing.T, log io.Writer, maxBody int64, verb verb) (*http.Client, *prometheus.Registry) {
 	t.Helper()
 	registry, listener := prometheus.NewRegistry(), servertest.NewPipes()
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	bodies := body.NewReaders(registry, body.Limits{Body: maxBody, InFlight: 1 << 30, Timeout: bodyTimeout})
 	v := newCalls(logger, registry, nil, bodies, func() error { return nil })
-	server := &http.Server{Handler: v.handler(verb{name: "verb", serve: serve})}
+	server := &http.Server{Handler: v.handler(verb)}
 	done := make(chan error)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -55,8 +61,19 @@ func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(*call) err
 	return listener.Client(t), registry
 }
 
-func echo(c *call) error {
-	c.reply.Raw(c.body)
+// served is a verb that is answered as its body is read.
+func served(name string, serve func(ctx context.Context, body []byte, m *memory) error) verb {
+	return verb{
+		name: name,
+		read: func(ctx context.Context, body []byte, m *memory) (request, error) {
+			return request{ctx: ctx}, serve(ctx, body, m)
+		},
+		answer: func(q *request, _ *memory) (report, error) { return q.report(outcomeOK), nil },
+	}
+}
+
+func echo(_ context.Context, body []byte, m *memory) error {
+	m.reply.Raw(body)
 	return nil
 }
 
@@ -157,12 +174,12 @@ func TestABodyMustArriveInTime(t *testing.T) {
 
 func TestACallMayTakeLongerThanItsBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, _ := serveVerb(t, io.Discard, 1000, func(c *call) error {
+		client, _ := serveVerb(t, io.Discard, 1000, func(ctx context.Context, body []byte, m *memory) error {
 			select {
 			case <-time.After(10 * bodyTimeout):
-				return echo(c)
-			case <-c.ctx.Done():
-				return c.ctx.Err()
+				return echo(ctx, body, m)
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 		})
 		for range 2 { // the connection serves on
@@ -179,12 +196,12 @@ func TestACallMayTakeLongerThanItsBody(t *testing.T) {
 
 func TestACallerThatGoesAwayEndsItsCallOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, registry := serveVerb(t, io.Discard, 1000, func(c *call) error {
-			if string(c.body) == "wait" {
-				<-c.ctx.Done()
-				return c.ctx.Err()
+		client, registry := serveVerb(t, io.Discard, 1000, func(ctx context.Context, body []byte, m *memory) error {
+			if string(body) == "wait" {
+				<-ctx.Done()
+				return ctx.Err()
 			}
-			return echo(c)
+			return echo(ctx, body, m)
 		})
 		ctx, leave := context.WithCancel(t.Context())
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://muster/verb", strings.NewReader("wait"))
@@ -249,14 +266,15 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 			cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}),
 			cfg,
 		)
-		client, _ := serveVerb(t, &log, 1000, func(c *call) error {
-			if err := c.args.Read(&c.decoder, c.body, &c.candidates); err != nil {
-				return badRequest(err)
+		v := served("verb", nil)
+		v.read = func(ctx context.Context, body []byte, m *memory) (request, error) {
+			if err := m.args.Read(&m.decoder, body, &m.reading); err != nil {
+				return request{}, badRequest(err)
 			}
-			c.store = profiles.Of(c.args.Pod.SchedulerName)
-			c.reply.RawStr("{}")
-			return nil
-		})
+			m.reply.RawStr("{}")
+			return request{ctx: ctx, named: m.args.Pod, subject: subject{store: profiles.Of(m.args.Pod.SchedulerName)}}, nil
+		}
+		client, _ := serveAt(t, &log, 1000, v)
 		for _, body := range []string{
 			`{"Pod": {"metadata": {"namespace": "n", "name": "first"}, "spec": {"schedulerName": "s"}}}`,
 			strings.Repeat(" ", 1001),
@@ -294,11 +312,13 @@ func TestRequestsThatHoldMuchLeaveRoomForBind(t *testing.T) {
 		v := newCalls(slog.New(slog.DiscardHandler), registry, nil, bodies, func() error { return nil })
 		held := make(chan struct{})
 		mux := http.NewServeMux()
-		mux.Handle("/filter", v.handler(verb{name: "filter", serve: func(c *call) error {
+		mux.Handle("/filter", v.handler(served("filter", func(context.Context, []byte, *memory) error {
 			<-held
 			return nil
-		}}))
-		mux.Handle("/bind", v.handler(verb{name: "bind", small: true, serve: echo}))
+		})))
+		small := served("bind", echo)
+		small.small = true
+		mux.Handle("/bind", v.handler(small))
 		server := &http.Server{Handler: mux}
 		done := make(chan error)
 		go func() { done <- server.Serve(listener) }()
@@ -346,19 +366,20 @@ func TestRequestsThatHoldMuchLeaveRoomForBind(t *testing.T) {
 // A call that is held for long keeps nothing of its body.
 func TestABindThatIsHeldHoldsNoMemoryOfBodies(t *testing.T) {
 	budget := body.NewBudget(1 << 20)
-	c := &call{ctx: t.Context(), share: budget.Share()}
-	if err := c.hold(1 << 10); err != nil {
+	var c call
+	c.begin(budget.Share())
+	if err := c.memory.hold(1 << 10); err != nil {
 		t.Fatal(err)
 	}
-	c.body = []byte(`{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`)
-	c.buffer = c.body
-	b := newBench(t, benchOptions{})
-	e := b.extender
-	if err := e.bind(c); err != nil {
-		t.Fatal(err)
+	bind := *newExtenderBench(t, benchOptions{}).extender.verb("bind")
+	bind.answer = func(*request, *memory) (report, error) {
+		if budget.Held() != 0 || c.memory.body != nil {
+			t.Errorf("%d bytes are held, and a body of %d", budget.Held(), len(c.memory.body))
+		}
+		return report{}, nil
 	}
-	if budget.Held() != 0 || c.body != nil || c.buffer != nil {
-		t.Errorf("%d bytes are held, and a body of %d", budget.Held(), len(c.body))
+	if _, err := c.serve(t.Context(), &bind, []byte(`{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"n"}`)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -368,11 +389,11 @@ func TestAnAnswerIsKeptBackWhenTheLeaseIsLostMeanwhile(t *testing.T) {
 	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 1 << 30, Timeout: time.Minute})
 	v := newCalls(slog.New(slog.DiscardHandler), registry, nil, bodies, func() error { return why })
 	answer := httptest.NewRecorder()
-	v.handler(verb{name: "filter", serve: func(c *call) error {
-		c.reply.RawStr("{}")
+	v.handler(served("filter", func(_ context.Context, _ []byte, m *memory) error {
+		m.reply.RawStr("{}")
 		why = leadership.ErrLost
 		return nil
-	}})(answer, httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader("{}")))
+	}))(answer, httptest.NewRequest(http.MethodPost, "/filter", strings.NewReader("{}")))
 	if answer.Code != http.StatusServiceUnavailable || answer.Body.String() != leadership.ErrLost.Error()+"\n" {
 		t.Errorf("the answer is %d %q", answer.Code, answer.Body)
 	}
