@@ -95,7 +95,9 @@ func TestKubernetesOwnGroupsAreLeftToASchedulerThatStartsThem(t *testing.T) {
 	n.Cleanup(n.StopScheduler)
 	w := s.watch()
 	n.makes("train", 3, 3)
-	n.Eventually("muster leaves it to kube-scheduler", func() error { return s.explains("train-0", "left to kube-scheduler: it has the condition") })
+	n.Eventually("muster leaves it to kube-scheduler", func() error {
+		return s.explains("train-0", "left to kube-scheduler: it has the condition")
+	})
 	n.createNodes(workload.NewNode("last", "4"))
 	w.settles(exactly(map[string]int{"": 3}))
 }
