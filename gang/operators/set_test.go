@@ -20,7 +20,7 @@ func resource(kind string) operators.Resource {
 	}
 }
 
-// some are two kinds of owners, the upper one of which owns the lower one, and groups that pods name in a label.
+// some are two kinds of owners, where the upper one owns the lower one, and groups that pods name in a label.
 func some() []operators.Kind {
 	place := func(pod *corev1.Pod) (instance, role string) { return pod.Labels["instance"], pod.Labels["role"] }
 	return []operators.Kind{
