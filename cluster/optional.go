@@ -7,18 +7,20 @@ import (
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 )
 
-// optionalFeeds follows the wanted custom resources as far as the cluster has them. A watch on the metadata of
-// CustomResourceDefinitions says which it has.
+// optionalFeeds follows the wanted resources as far as the cluster has them. A watch on the metadata of
+// CustomResourceDefinitions says which custom ones it has.
 type optionalFeeds struct {
 	cluster *Cluster
 	dynamic dynamic.Interface
-	wanted  map[string]optionalResource // by the name of the definition
+	wanted  map[string]optionalResource // custom ones, by the name of the definition
+	builtIn map[string]optionalResource // others, by such a name
 	crds    *feed
 	start   func(*feed) (stop func()) // set by run
 
@@ -42,13 +44,18 @@ func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
 		cluster: c,
 		dynamic: o.Dynamic,
 		wanted:  map[string]optionalResource{},
+		builtIn: map[string]optionalResource{},
 		running: map[string]*optionalFeed{},
 	}
 	for _, resource := range o.Optional {
 		w.wanted[resource.GroupResource().String()] = optionalResource{resource, keepCustom(c, resource)}
 	}
 	for resource, handler := range o.Handled {
-		w.wanted[resource.GroupResource().String()] = optionalResource{resource, handler}
+		of := w.wanted
+		if handler.BuiltIn {
+			of = w.builtIn
+		}
+		of[resource.GroupResource().String()] = optionalResource{resource, handler}
 	}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	var err error
@@ -83,6 +90,9 @@ func (w *optionalFeeds) run(ctx context.Context) {
 			<-ended
 		}
 	}
+	for name, resource := range w.builtIn {
+		w.follow(name, &resource)
+	}
 	w.crds.informer.RunWithContext(ctx)
 }
 
@@ -90,28 +100,48 @@ func (w *optionalFeeds) run(ctx context.Context) {
 // definition is established its API answers NotFound, and the feed tries again.
 func (w *optionalFeeds) defined(crd apiObject) {
 	resource, wanted := w.wanted[crd.GetName()]
+	if wanted && w.follow(crd.GetName(), &resource) {
+		w.cluster.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
+	}
+}
+
+// follow starts the feed of a resource. It reports false if that runs already.
+func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, running := w.running[crd.GetName()]; !wanted || running {
-		return
+	if _, running := w.running[name]; running {
+		return false
 	}
 	f, err := newFeed(source{
-		resource: crd.GetName(),
+		resource: name,
 		example:  &unstructured.Unstructured{},
 		client:   w.dynamic,
-		calls:    listWatch(w.served(&resource), ""),
+		calls:    listWatch(w.served(resource), ""),
 		optional: true,
 		trim:     resource.Trim,
-		watched:  resource.Watched,
+		watched:  resource.watched(),
 		set:      func(object apiObject) { resource.Set(object) },
 		remove:   func(object apiObject) { resource.Delete(object) },
 	}, w.cluster.log, w.cluster.metrics.watchErrors)
 	if err != nil {
-		w.cluster.log.Error("cannot follow a custom resource", slog.String("resource", crd.GetName()), slog.Any("err", err))
-		return
+		w.cluster.log.Error("cannot follow a resource", slog.String("resource", name), slog.Any("err", err))
+		return false
 	}
-	w.running[crd.GetName()] = &optionalFeed{feed: f, stop: w.start(f)}
-	w.cluster.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
+	w.running[name] = &optionalFeed{feed: f, stop: w.start(f)}
+	return true
+}
+
+// watched returns who is told of trouble with the watch, nil for nobody. A custom resource that is defined is served soon;
+// of another one nobody knows.
+func (r *optionalResource) watched() func(error) {
+	if !r.BuiltIn || r.Watched == nil {
+		return r.Watched
+	}
+	return func(err error) {
+		if !apierrors.IsNotFound(err) {
+			r.Watched(err)
+		}
+	}
 }
 
 // served returns a client of the first version of a resource that is served.

@@ -256,6 +256,35 @@ func TestOptionalResourcesNeedTheirClients(t *testing.T) {
 	}
 }
 
+// Nothing defines it: it is followed from the start, and served later.
+func TestABuiltInResourceMayBeServedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtensible(t, nil, gang("one"))
+		var served atomic.Bool
+		e.objects.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return !served.Load(), nil, apierrors.NewNotFound(gangs.GroupResource(), "")
+		})
+		told := make(chan string, 10)
+		handler := keepCustom(newCluster(t), gangs)
+		handler.BuiltIn = true
+		handler.Watched = func(err error) { told <- fmt.Sprint("watched: ", err) }
+		handler.Set = func(object metav1.Object) { told <- "set " + object.GetName() }
+		o := e.options()
+		o.Optional, o.Handled = nil, map[schema.GroupVersionResource]CustomHandler{gangs: handler}
+		w := follow(t, o)
+		synctest.Wait()
+		if !w.Synced() || len(told) > 0 {
+			t.Fatalf("before it is served: outstanding %v, told %d things", w.outstanding(), len(told))
+		}
+		served.Store(true)
+		got := []string{<-told, <-told}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"set one", "watched: <nil>"}, got); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestTheObjectsOfAHandledResourceAreNotKeptHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newExtensible(t, nil)

@@ -60,10 +60,13 @@ type Asks struct {
 	Apart bool
 	// Alone says in words why the pods start one by one, "" when they do not.
 	Alone string
+	// Left says in words why the pods are left to kube-scheduler, which starts them together itself, "" when they are not.
+	Left string
 }
 
 func (a *Asks) equal(other *Asks) bool {
-	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && slices.Equal(a.Roles, other.Roles)
+	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Left == other.Left &&
+		slices.Equal(a.Roles, other.Roles)
 }
 
 // Silent reports whether nothing is asked, in either way.
@@ -79,7 +82,7 @@ type Role struct {
 // Affiliation says to what a pod belongs by its owners, or by words of others than muster, whatever marks of muster's
 // it has.
 type Affiliation struct {
-	// Kind names what makes it a member or not, as in "JobSet"; "" when nothing does.
+	// Kind names what makes it a member or not, as in "JobSet"; "" when nothing does, or its group is left to kube-scheduler.
 	Kind string
 	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
 	Gang      string

@@ -49,7 +49,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Complete)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
-		Alone:  func(pod *cluster.Pod) bool { return pod.Spec.SchedulingGroup == nil && gangs.PlacesAlone(pod.UID) },
+		Alone:  func(pod *cluster.Pod) bool { return !membership.Left(pod) && gangs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
 	devices := deallocation.New(deallocation.Options{
@@ -166,15 +166,15 @@ func newNominator(
 	limits.MinSaving = b.Config.Nomination.MinSaving.Duration
 	return nomination.New(nomination.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
-		Skip:         isMember,
+		Skip:         notAlone,
 		Before:       before,
 		Reservations: kept{keeper, b.Cluster, placeholders},
 		Client:       client, Gates: client, Writer: writer, Limits: limits, Seed: rand.Uint64(),
 	})
 }
 
-// isMember reports whether a pod is of a gang, which is not for the Nominator.
-func isMember(pod *cluster.Pod) bool {
+// notAlone reports whether a pod is of a gang, or of a group that kube-scheduler plans as one: neither is for the Nominator.
+func notAlone(pod *cluster.Pod) bool {
 	_, member := membership.Of(pod)
-	return member
+	return member || membership.Left(pod)
 }

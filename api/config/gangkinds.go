@@ -22,6 +22,9 @@ const (
 	GangKindIndexedJob GangKind = "IndexedJob"
 	// GangKindSpark is the executors of SparkApplications, which run with fewer of them, too.
 	GangKindSpark GangKind = "Spark"
+	// GangKindKubernetesPodGroup is Kubernetes' own PodGroups, which pods name in spec.schedulingGroup. A kube-scheduler whose
+	// feature gates are on starts these itself.
+	GangKindKubernetesPodGroup GangKind = "KubernetesPodGroup"
 )
 
 // defaultGangKinds returns the kinds whose whole purpose it is to start pods together.
@@ -33,7 +36,9 @@ func defaultGangKinds() []GangKind {
 }
 
 // GangKinds returns all kinds.
-func GangKinds() []GangKind { return append(defaultGangKinds(), GangKindIndexedJob, GangKindSpark) }
+func GangKinds() []GangKind {
+	return append(defaultGangKinds(), GangKindIndexedJob, GangKindSpark, GangKindKubernetesPodGroup)
+}
 
 func validateGangKinds(path *field.Path, kinds []GangKind) (errs field.ErrorList) {
 	seen := map[GangKind]bool{}

@@ -11,7 +11,7 @@ func (s *smoke) operators() {
 	s.Helper()
 	for _, kind := range kinds.All() {
 		for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
-			if !resource.Core {
+			if !resource.Core && !resource.BuiltIn {
 				s.Define(resource.GroupVersionResource, resource.Kind)
 			}
 		}

@@ -18,11 +18,17 @@ type Key struct {
 // unseen begins the name of the group of a pod whose owner has not been seen yet.
 const unseen = "?/"
 
-// Of returns the group that a pod is of: by its own marks, else by its owners. It reports false for a pod of none, and
-// for one of a PodGroup that kube-scheduler itself plans (spec.schedulingGroup). A pod whose owner has not been seen yet
-// is of a group of its own, and nobody says what is asked of that.
+// Left reports whether a pod is left to kube-scheduler, as it names a group of Kubernetes' own that muster does not serve
+// (spec.schedulingGroup): it is of no gang, has no place kept, and is not moved by itself.
+func Left(pod *cluster.Pod) bool {
+	return pod.Spec.SchedulingGroup != nil && pod.Affiliation.Kind == ""
+}
+
+// Of returns the group that a pod is of: by its own marks, else by its owners, or by the object that it names. It reports
+// false for a pod of none, and for one that is [Left]. A pod whose owner has not been seen yet is of a group of its own, and
+// nobody says what is asked of that.
 func Of(pod *cluster.Pod) (key Key, member bool) {
-	if key, member := Marked(pod.Pod); member || pod.Spec.SchedulingGroup != nil {
+	if key, member := Marked(pod.Pod); member || Left(pod) {
 		return key, member
 	}
 	belongs := &pod.Affiliation
@@ -35,7 +41,7 @@ func Of(pod *cluster.Pod) (key Key, member bool) {
 	return Key{}, false
 }
 
-// Marked returns the group that a pod's own marks name.
+// Marked returns the group that a pod's own marks name. They do not count for one that names a group of Kubernetes' own.
 func Marked(pod *corev1.Pod) (key Key, member bool) {
 	if pod.Spec.SchedulingGroup != nil {
 		return Key{}, false

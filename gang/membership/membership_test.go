@@ -38,7 +38,7 @@ func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
 		{"an annotation that cannot be a name", corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "n", Annotations: map[string]string{v1alpha1.AnnotationKoordinatorName: "a\x1b[2J"},
 		}}, ""},
-		{"planned by kube-scheduler", corev1.Pod{
+		{"left to kube-scheduler", corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelX: "a"}},
 			Spec:       corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}},
 		}, ""},
@@ -50,6 +50,50 @@ func TestAPodIsOfTheGroupThatItsLabelNames(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("it is of %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A mark does not count beside spec.schedulingGroup, whether that is served or not.
+func TestAPodOfKubernetesOwnGroupIsServedOrLeft(t *testing.T) {
+	name := "native"
+	for _, test := range []struct {
+		name    string
+		belongs cluster.Affiliation
+		want    string // the gang
+		left    bool
+		told    string
+	}{
+		{
+			"nobody serves such groups", cluster.Affiliation{}, "", true,
+			"member of a group of Kubernetes' own (spec.schedulingGroup), left to kube-scheduler: muster serves none",
+		},
+		{
+			"not this one", cluster.Affiliation{Why: "it is planned"}, "", true,
+			"member of a group of Kubernetes' own (spec.schedulingGroup), left to kube-scheduler: it is planned",
+		},
+		{
+			"a gang", cluster.Affiliation{Kind: "KubernetesPodGroup", Gang: "native", Why: "it asks"}, "native", false,
+			"member of gang n/native: it asks",
+		},
+		{"no gang", cluster.Affiliation{Kind: "KubernetesPodGroup", Why: "it is basic"}, "", false, "member of no gang: it is basic"},
+		{
+			"not seen yet", cluster.Affiliation{Kind: "KubernetesPodGroup", Unseen: true, Why: "there is none yet"}, unseen + "p", false,
+			"member of a gang that is not known yet: there is none yet",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			pod := cluster.NewPod(&corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "n", Labels: map[string]string{v1alpha1.LabelX: "a"}},
+				Spec:       corev1.PodSpec{SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &name}},
+			})
+			pod.Affiliation = test.belongs
+			if key, _ := Of(pod); key.Name != test.want || Left(pod) != test.left {
+				t.Errorf("it is of %q and left: %t; want %q, %t", key.Name, Left(pod), test.want, test.left)
+			}
+			if got := Tell(pod); got != test.told {
+				t.Errorf("told: %q, want %q", got, test.told)
 			}
 		})
 	}

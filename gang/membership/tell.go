@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,8 +18,9 @@ func Tell(pod *cluster.Pod) string {
 	key, marked := Marked(pod.Pod)
 	belongs := &pod.Affiliation
 	switch {
-	case pod.Spec.SchedulingGroup != nil:
-		return "member of no gang of muster's: kube-scheduler itself plans its group (spec.schedulingGroup)"
+	case Left(pod):
+		return fmt.Sprintf("member of a group of Kubernetes' own (spec.schedulingGroup), left to kube-scheduler: %s",
+			cmp.Or(belongs.Why, "muster serves none"))
 	case marked:
 		return fmt.Sprintf("member of gang %s by its own mark %s", key, key.Label)
 	case belongs.Gang != "":

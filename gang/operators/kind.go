@@ -22,6 +22,8 @@ type Kind struct {
 	// returns the name of a pod's, "" for none.
 	Groups []Resource
 	Names  func(pod *corev1.Pod) string
+	// Native says that pods name their groups in spec.schedulingGroup: one that has it is of no other kind.
+	Native bool
 	// Asks reads what an object of either asks for.
 	Asks func(object Object) cluster.Asks
 	// Place says which instance of its owner, or of its group, a pod belongs to, and which part it plays there.
@@ -44,6 +46,8 @@ type Resource struct {
 	Kind string
 	// Older are other versions of it, tried where the cluster does not serve this one.
 	Older []string
+	// BuiltIn says that it is no custom resource, though a cluster may lack it.
+	BuiltIn bool
 	// Core says that the view of the cluster follows it in any case.
 	Core bool
 }

@@ -58,7 +58,7 @@ func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluste
 	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
 	for _, resource := range s.resources() {
 		handler := c.OwnerHandler(resource.GroupKind())
-		handler.Older = resource.Older
+		handler.Older, handler.BuiltIn = resource.Older, resource.BuiltIn
 		handled[resource.GroupVersionResource] = handler
 	}
 	return handled
@@ -80,10 +80,12 @@ func (s *Set) Labels() (labels []string) {
 // Dumped returns how these resources stand in dumps.
 func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 	for _, resource := range s.resources() {
-		kinds = append(kinds, cluster.CustomKind{
-			Kind: resource.GroupVersion().WithKind(resource.Kind), Resource: resource.GroupVersionResource,
-			Handler: c.OwnerHandler(resource.GroupKind()),
-		})
+		for _, version := range append([]string{resource.Version}, resource.Older...) {
+			read := resource.GroupResource().WithVersion(version)
+			kinds = append(kinds, cluster.CustomKind{
+				Kind: read.GroupVersion().WithKind(resource.Kind), Resource: read, Handler: c.OwnerHandler(resource.GroupKind()),
+			})
+		}
 	}
 	return kinds
 }
@@ -167,7 +169,7 @@ func (s *Set) said(pod *corev1.Pod) cluster.Asks {
 // Names implements [cluster.Affiliator].
 func (s *Set) Names(pod *corev1.Pod) (of schema.GroupKind, name string, names bool) {
 	for _, kind := range s.on {
-		if kind.Names == nil {
+		if kind.Names == nil || kind.Native != (pod.Spec.SchedulingGroup != nil) {
 			continue
 		}
 		if name := kind.Names(pod); name != "" {
@@ -180,15 +182,16 @@ func (s *Set) Names(pod *corev1.Pod) (of schema.GroupKind, name string, names bo
 // Affiliate implements [cluster.Affiliator]. What a pod names counts before who owns it, as somebody has said it on
 // purpose. The uppermost owner that asks for something counts: a JobSet before its Jobs.
 func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
-	if kind, name, names := s.Names(pod); names {
-		if chain.Named != nil {
-			return s.groups[kind].affiliate(pod, chain.Named)
+	kind, name, names := s.Names(pod)
+	switch {
+	case names && chain.Named != nil:
+		return s.groups[kind].affiliate(pod, chain.Named)
+	case names && chain.Awaited:
+		return cluster.Affiliation{
+			Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
 		}
-		if chain.Awaited {
-			return cluster.Affiliation{
-				Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
-			}
-		}
+	case pod.Spec.SchedulingGroup != nil:
+		return s.left(names)
 	}
 	var controller *cluster.Owner
 	if len(chain.Owners) > 0 {
@@ -213,8 +216,24 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 	return s.unasked(pod, chain)
 }
 
+// left says why a pod that names its group in spec.schedulingGroup is left to kube-scheduler. Of no kind is who is left.
+func (s *Set) left(names bool) cluster.Affiliation {
+	if names {
+		return cluster.Affiliation{Why: "muster cannot read it, or the cluster does not serve it"}
+	}
+	for _, kind := range s.off {
+		if kind.Native {
+			return cluster.Affiliation{Why: fmt.Sprintf("%s is not in gangs.kinds", kind.Name)}
+		}
+	}
+	return cluster.Affiliation{Why: "it names its group in a way that muster does not know"}
+}
+
 // affiliate says to which gang of an owner, or of a group, a pod belongs.
 func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliation {
+	if owner.Asks.Left != "" {
+		return cluster.Affiliation{Why: owner.Asks.Left}
+	}
 	name, role, instance := owner.Name, "", ""
 	if k.Place != nil {
 		instance, role = k.Place(pod)

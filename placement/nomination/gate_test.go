@@ -98,7 +98,6 @@ func TestPodsThatMusterDoesNotPlaceAreNotKept(t *testing.T) {
 		"it waits for others alone":      {pod: newPod("p", "1", alsoGated), then: never},
 		"it is of another scheduler":     {newPod("p", "1", gatedAhead, ofScheduler("other")), never, nil, goes, notOurs},
 		"it opts out":                    {newPod("p", "1", gatedAhead, optsOut), never, nil, goes, notOurs},
-		"its group is kube-scheduler's":  {newPod("p", "1", gatedAhead, ofAGroup), never, nil, goes, notOurs},
 		"it is somebody else's affair":   {newPod("skip", "1", gatedAhead), never, nil, []string{"skip → goes"}, map[Reason]int{NotOurs: 1}},
 		"somebody else has nominated it": {newPod("p", "1", gatedAhead, nominatedTo("a")), never, nil, goes, notOurs},
 		"others let it go at last": {
@@ -277,5 +276,3 @@ func ofVersion(version string) func(*corev1.Pod) {
 }
 
 func optsOut(pod *corev1.Pod) { metav1.SetMetaDataLabel(&pod.ObjectMeta, v1alpha1.LabelAhead, "false") }
-
-func ofAGroup(pod *corev1.Pod) { pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{} }

@@ -152,11 +152,9 @@ func TestSomePodsAreLeftToTheScheduler(t *testing.T) {
 	for name, pod := range map[string]*corev1.Pod{
 		"of another scheduler":       newPod("p", "1", func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }),
 		"nominated by somebody else": newPod("p", "1", nominatedTo("b")),
-		"of a group that the scheduler plans": newPod("p", "1", func(p *corev1.Pod) {
-			p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{}
-		}),
-		"gated":             newPod("p", "1", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }),
-		"that fits nowhere": newPod("p", "100"),
+		"somebody else's affair":     newPod("skip", "1"),
+		"gated":                      newPod("p", "1", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "g"}} }),
+		"that fits nowhere":          newPod("p", "100"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, inOrder(), func(p *process) {

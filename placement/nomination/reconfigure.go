@@ -10,7 +10,7 @@ import (
 // storeOf returns the verdicts by which a pod is planned, nil when it is not.
 func (c *course) storeOf(pod *cluster.Pod) *predicates.VerdictStore {
 	store := c.profiles.Of(pod.Spec.SchedulerName)
-	if store == nil || pod.Spec.SchedulingGroup != nil || c.skip(pod) { // kube-scheduler plans a PodGroup of its own as one
+	if store == nil || c.skip(pod) {
 		return nil
 	}
 	switch {

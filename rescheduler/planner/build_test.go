@@ -123,6 +123,11 @@ func inGang(name string, minMember int) func(*corev1.Pod) {
 	}
 }
 
+// ofKubernetesOwnGroup has a pod name one, which nobody serves.
+func ofKubernetesOwnGroup(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name} }
+}
+
 func annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[key] = value }
 }

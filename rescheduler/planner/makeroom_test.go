@@ -107,6 +107,13 @@ func TestMakeRoom(t *testing.T) {
 			want: []string{"default/p-1: " + ReasonNoHomes},
 		},
 		{
+			name: "a group of Kubernetes' own moves whole", objects: []runtime.Object{
+				node("a", "4"), node("b", "4"), node("c", "2"), pod("n-1", "a", "2", ofKubernetesOwnGroup("n")),
+				pod("n-2", "b", "2", ofKubernetesOwnGroup("n")), pod("z-1", "b", "2", unowned), pod("p-1", "", "4"),
+			},
+			want: []string{"default/p-1: " + ReasonNoHomes},
+		},
+		{
 			name: "a gang moves whole where there is room for all of it", objects: []runtime.Object{
 				node("a", "4"),
 				node("b", "4"),

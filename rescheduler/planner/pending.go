@@ -89,7 +89,7 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 func single(pod *cluster.Pod) Group {
 	g := Group{Name: pod.FullName(), Pods: []*cluster.Pod{pod}, AtLeast: 1}
 	switch {
-	case pod.Spec.SchedulingGroup != nil:
+	case membership.Left(pod):
 		g.AtLeast, g.Hindrance = 2, ReasonNativeGroup
 	case pod.ClaimProblem != "":
 		g.AtLeast, g.Hindrance = 2, ReasonResourceClaims

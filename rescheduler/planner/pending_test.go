@@ -107,7 +107,6 @@ func TestPendingPodsOfAGangAreOneGroup(t *testing.T) {
 func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 	two := map[string]any{"minMember": int64(2)}
 	claims := func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }
-	native := "native"
 	for name, test := range map[string]struct {
 		objects []*unstructured.Unstructured
 		pods    []runtime.Object
@@ -137,9 +136,7 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 				"minResources asks for 100 of cpu, and the nodes have less free"}},
 		},
 		"kube-scheduler plans its group": {
-			pods: []runtime.Object{pod("n-1", "", "4", func(p *corev1.Pod) {
-				p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &native}
-			})},
+			pods: []runtime.Object{pod("n-1", "", "4", ofKubernetesOwnGroup("native"))},
 			want: []lined{{"default/n-1", 1, 0, "kube-scheduler itself plans the group of the pod"}},
 		},
 		"its claim is not there": {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -66,8 +67,8 @@ func gangsOn(snap *cluster.Snapshot) map[string][]spot {
 
 // gangOf names the gang of a pod, "" for none.
 func gangOf(pod *cluster.Pod) string {
-	if scheduling := pod.Spec.SchedulingGroup; scheduling != nil {
-		return fmt.Sprintf("%s/%v", pod.Namespace, scheduling.PodGroupName)
+	if membership.Left(pod) {
+		return fmt.Sprintf("%s/%s", pod.Namespace, ptr.Deref(pod.Spec.SchedulingGroup.PodGroupName, ""))
 	}
 	key, member := membership.Of(pod)
 	if !member {

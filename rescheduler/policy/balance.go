@@ -72,7 +72,7 @@ func balanced(c *config.DisruptionBudgets, uneven *Hot) func(Situation) (*planne
 		problem.Limits.Hops = 1 // nobody is moved to make room for balance
 		before := problem.Rules.Unless
 		problem.Rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
-			if _, member := membership.Of(pod); member || pod.Spec.SchedulingGroup != nil {
+			if _, member := membership.Of(pod); member || membership.Left(pod) {
 				return reasonGangForBalance
 			}
 			if before != nil {

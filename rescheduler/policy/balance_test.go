@@ -21,6 +21,11 @@ func gangOfOne(p *corev1.Pod) {
 	p.Annotations = map[string]string{schedulingv1alpha1.AnnotationMinMember: "1"}
 }
 
+// ofKubernetesOwnGroup has a pod name one, which nobody serves.
+func ofKubernetesOwnGroup(p *corev1.Pod) {
+	p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new(p.Name)}
+}
+
 func (s *scene) uneven() *Hot {
 	return NewUneven(&s.config.Rescheduler.Balance, NewMeter(s.config, s.load), s.sampled(UnevenSamples))
 }
@@ -73,6 +78,13 @@ func TestANodeThatUsesMuchMoreThanTheOthersGivesAsMuchAsIsTooMuch(t *testing.T) 
 			used(6000, 1500, 1500, pods)(s)
 			for _, name := range []string{"x-1", "x-2", "x-3"} {
 				s.pod(name, "a", "1", gangOfOne)
+			}
+		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
+			"it is of a gang, and no gang is moved for balance"},
+		"groups of Kubernetes' own": {func(s *scene) {
+			used(6000, 1500, 1500, pods)(s)
+			for _, name := range []string{"x-1", "x-2", "x-3"} {
+				s.pod(name, "a", "1", ofKubernetesOwnGroup)
 			}
 		}, nil, "no pod can leave a, which uses 60 % of its cpu: too little of what it bears could be moved: 3 pods: " +
 			"it is of a gang, and no gang is moved for balance"},

@@ -56,7 +56,7 @@ func duplicates(snap *cluster.Snapshot) (wishes []planner.Wish) {
 			if owner == nil || pod.DeletionTimestamp != nil || !othersOf(owner.UID, node, pod.UID) {
 				continue
 			}
-			if _, member := membership.Of(pod); member {
+			if _, member := membership.Of(pod); member || membership.Left(pod) {
 				continue
 			}
 			uid := owner.UID

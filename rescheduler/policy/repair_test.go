@@ -145,6 +145,12 @@ func TestRepair(t *testing.T) {
 			objects: []runtime.Object{a, b, pod("x-1", "a", inGang), pod("x-2", "a", inGang)},
 			why:     "there are no pods that are where they should not be",
 		},
+		{
+			name:    "pods of a group of Kubernetes' own may be together",
+			config:  duplicates,
+			objects: []runtime.Object{a, b, pod("x-1", "a", ofKubernetesOwnGroup), pod("x-2", "a", ofKubernetesOwnGroup)},
+			why:     "there are no pods that are where they should not be",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -185,7 +185,7 @@ func priority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod
 
 // movable reports whether a pod may be moved for balance: gangs are not.
 func (s *balance) movable(pod *cluster.Pod, from *cluster.Node) bool {
-	if _, member := membership.Of(pod); member || pod.Spec.SchedulingGroup != nil {
+	if _, member := membership.Of(pod); member || membership.Left(pod) {
 		return false
 	}
 	return max(pod.Requests.MilliCPU, pod.Requests.Memory) > 0 && s.Rules.Protects(pod, from, s.workloads, s.Clock.Now()) == ""

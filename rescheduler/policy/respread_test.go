@@ -69,6 +69,15 @@ func TestRespread(t *testing.T) {
 				}
 			}, nil, "nothing would be gained by moving pods onto new nodes",
 		},
+		"no group of Kubernetes' own": {
+			func(s *scene) {
+				s.node("a", "10", old)
+				s.node("n", "10", fresh)
+				for i := range 4 {
+					s.pod(fmt.Sprintf("x-%d", i), "a", "2", ofKubernetesOwnGroup)
+				}
+			}, nil, "nothing would be gained by moving pods onto new nodes",
+		},
 		"from the fullest node, and no further than it pays": {
 			func(s *scene) {
 				s.node("a", "10", old)

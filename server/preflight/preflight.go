@@ -50,6 +50,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	l.version(served.GitVersion)
 	l.apis()
 	l.features()
+	l.nativeGroups()
 	if l.gated && l.byWebhook {
 		l.webhook()
 	} else if l.gated {

@@ -53,6 +53,9 @@ func (l *look) needed() []right {
 			rights = append(rights, right{group: view.group, resource: resource, verbs: follow})
 		}
 	}
+	if l.servesNativeGroups() {
+		rights = append(rights, right{group: "scheduling.k8s.io", resource: "podgroups", verbs: follow})
+	}
 	rights = append(rights,
 		right{resource: "pods", verbs: []string{"get"}},
 		right{resource: "pods/status", verbs: []string{"patch"}},

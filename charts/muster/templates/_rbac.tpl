@@ -48,7 +48,8 @@
   "RayCluster" (list "ray.io" "rayclusters")
   "Spark" (list "sparkoperator.k8s.io" "sparkapplications")
   "Volcano" (list "scheduling.volcano.sh" "podgroups")
-  "Grove" (list "scheduler.grove.io" "podgangs") }}
+  "Grove" (list "scheduler.grove.io" "podgangs")
+  "KubernetesPodGroup" (list "scheduling.k8s.io" "podgroups") }}
 {{- range $kind, $rule := $read }}
 {{- if has $kind $kinds }}
 # {{ $kind }}

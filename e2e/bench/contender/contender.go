@@ -32,7 +32,7 @@ const (
 	Batching   Contender = "batching"
 	NoBatching Contender = "no_batching"
 	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
-	// server must know its PodGroups; see NativeGangs.
+	// server must know its PodGroups; see [controlplane.NativeGangs].
 	Native Contender = "native"
 	// Empty has an extender that returns what it got.
 	Empty Contender = "empty"
@@ -164,7 +164,7 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 			return nil, err
 		}
 		scheduler := stock(percentage)
-		scheduler.FeatureGates = NativeGangsOf(release).Gates
+		scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
 		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
 	case Managed:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))

@@ -73,6 +73,9 @@ func Capabilities() ([]*Capability, error) {
 			Campaigns: map[string]func() faultcampaign.Campaign{"": gangfaults.Campaign, "ahead": gangfaults.AheadCampaign},
 		},
 		{
+			Name: "operators", Short: []Tests{{Packages: "./gang/operators/... ./gang/membership"}, {Packages: "./cluster ./gang"}},
+		},
+		{
 			Name: "nomination", Short: []Tests{{Packages: "./placement/... ./server/extender"}, {Packages: "./server ./gang"}},
 			Campaigns: map[string]func() faultcampaign.Campaign{"": campaign.Campaign},
 		},

@@ -46,6 +46,7 @@ func all() []operator {
 		},
 		{name: "scheduler-plugins", dump: "testdata/marks.yaml", pods: []string{"plugins-0"}, least: 3},
 		{name: "Koordinator", dump: "testdata/marks.yaml", pods: []string{"koordinator-0"}, least: 3},
+		{name: "Kubernetes PodGroup", dump: "native/testdata/podgroups.yaml", pods: []string{"train-0"}, least: 3},
 		{name: "Job (indexed)", dump: "batchjob/testdata/jobs.yaml", pods: []string{"indexed-0-abcde"}, least: 4},
 		{name: "Job (queue)", dump: "batchjob/testdata/jobs.yaml", pods: []string{"queue-abcde"}},
 		{name: "Spark operator", dump: "spark/testdata/sparkapplications.yaml", pods: []string{"pi-driver", "pi-exec-1"}, least: 4},

@@ -10,6 +10,7 @@ import (
 	"muster.dev/muster/gang/operators/kubeflow"
 	"muster.dev/muster/gang/operators/kueue"
 	"muster.dev/muster/gang/operators/leaderworkerset"
+	"muster.dev/muster/gang/operators/native"
 	"muster.dev/muster/gang/operators/ray"
 	"muster.dev/muster/gang/operators/spark"
 	"muster.dev/muster/gang/operators/steps"
@@ -24,6 +25,6 @@ func Set(on []config.GangKind) *operators.Set { return operators.NewSet(All(), o
 func All() []operators.Kind {
 	return []operators.Kind{
 		batchjob.Kind(), batchjob.Indexed(), jobset.Kind(), leaderworkerset.Kind(), kubeflow.Kind(), kubeflow.MPI(), ray.Kind(), spark.Kind(),
-		volcano.Kind(), yunikorn.Kind(), kueue.Kind(), grove.Kind(), steps.Kind(),
+		volcano.Kind(), yunikorn.Kind(), kueue.Kind(), grove.Kind(), native.Kind(), steps.Kind(),
 	}
 }

@@ -45,12 +45,16 @@ func Expect(t *testing.T, kind operators.Kind, path string, want map[string]stri
 	}
 }
 
-// Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", or
-// "single: why".
+// Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu",
+// "single: why", or "left: why" where that is for kube-scheduler.
 func Members(c *cluster.Cluster) map[string]string {
 	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
 	told := map[string]string{}
 	for _, pod := range c.Pending() {
+		if membership.Left(pod) {
+			told[pod.Name] = "left: " + pod.Affiliation.Why
+			continue
+		}
 		key, member := membership.Of(pod)
 		if !member {
 			told[pod.Name] = "single: " + pod.Affiliation.Why

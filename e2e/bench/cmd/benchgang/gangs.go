@@ -11,6 +11,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -60,7 +61,7 @@ func (g gangs) pods(who contender.Contender) []*corev1.Pod {
 // no gangs.
 func (g gangs) groups(
 	who contender.Contender,
-	native contender.NativeGangs,
+	native controlplane.NativeGangs,
 ) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
 	var spec map[string]any
 	switch who {

@@ -8,6 +8,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/bench/contender"
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/controlplane"
 )
 
 func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
@@ -31,7 +32,7 @@ func TestContendersGetTheSamePodsInGroupsOfTheirOwnKind(t *testing.T) {
 			if native != want.native || last.Labels[v1alpha1.LabelX] != want.label {
 				t.Errorf("a native group %q and the label %q", native, last.Labels[v1alpha1.LabelX])
 			}
-			resource, groups := g.groups(who, contender.NativeGangsOf(binaries.Newest))
+			resource, groups := g.groups(who, controlplane.NativeGangsOf(binaries.Newest))
 			if want.apiVersion == "" {
 				if len(groups) > 0 {
 					t.Errorf("there are groups: %v", groups)

@@ -29,7 +29,7 @@ const (
 type laboratory struct {
 	*lab.Lab
 	programs contender.Programs
-	native   contender.NativeGangs
+	native   controlplane.NativeGangs
 	wait     time.Duration // of gangs that cannot start
 	scale    int           // see plan
 }
@@ -44,7 +44,7 @@ func (p plan) newLaboratory(ctx context.Context, c benchCase, programs contender
 	if c.gangs.contended {
 		level(nodes)
 	}
-	l := &laboratory{programs: programs, native: contender.NativeGangsOf(release), wait: p.wait, scale: p.scale}
+	l := &laboratory{programs: programs, native: controlplane.NativeGangsOf(release), wait: p.wait, scale: p.scale}
 	l.Lab, err = lab.Start(ctx, lab.Options{
 		Nodes: nodes, CRDs: true, Poll: 5 * time.Millisecond,
 		ControlPlane: controlplane.Options{Release: release, APIServerFlags: l.native.APIServerFlags()},

@@ -1,4 +1,4 @@
-package contender
+package controlplane
 
 import (
 	"maps"

@@ -1,0 +1,121 @@
+package extender_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
+)
+
+// native is a cluster whose API server knows Kubernetes' own PodGroups. The gates of its kube-scheduler are off.
+type native struct {
+	*cluster
+	controlplane.NativeGangs
+}
+
+// newNative takes one with a muster that serves such groups, or does not.
+func newNative(t *testing.T, serves bool, nodes ...*corev1.Node) (*native, *server) {
+	t.Helper()
+	release, err := binaries.Chosen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gangs := controlplane.NativeGangsOf(release)
+	n := &native{&cluster{lab.Take(t, lab.Options{Options: controlplane.Options{APIServerFlags: gangs.APIServerFlags()}, CRDs: true})}, gangs}
+	n.Discard() // of its PodGroups
+	n.createNodes(nodes...)
+	var options muster.Options
+	if serves {
+		options.Config = map[string]any{"gangs": map[string]any{"kinds": []any{"KubernetesPodGroup"}}}
+	}
+	return n, n.serve(options)
+}
+
+func (n *native) resource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: n.Version, Resource: "podgroups"}
+}
+
+// makes creates a PodGroup and pods of it that ask for three cores each. Nothing on them is muster's.
+func (n *native) makes(name string, minCount, pods int) {
+	n.Helper()
+	n.Create(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": n.resource().GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(minCount)}}},
+	}})
+	for i := range pods {
+		n.createPods(workload.NewPod(fmt.Sprintf("%s-%d", name, i), "3", func(pod *corev1.Pod) {
+			pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
+		}))
+	}
+}
+
+// asks changes how many pods must start together.
+func (n *native) asks(name string, minCount int) {
+	n.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"schedulingPolicy":{"gang":{"minCount":%d}}}}`, minCount)
+	_, err := n.Dynamic.Resource(n.resource()).Namespace(workload.Namespace).
+		Patch(n.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	n.Must(err)
+}
+
+func TestKubernetesOwnGroupsStartWhole(t *testing.T) {
+	n, s := newNative(t, true, workload.NewNodes("node", 2, "4")...)
+	n.Schedule(s.schedulerConfig(nil))
+	w := s.watch()
+	n.makes("train", 3, 3)
+	w.settles(exactly(map[string]int{}))
+	n.createNodes(workload.NewNode("last", "4"))
+	w.settles(exactly(map[string]int{"": 3}))
+	if n.Version == "v1alpha2" {
+		return // how many are asked for stays in it
+	}
+	n.createNodes(workload.NewNodes("more", 2, "4")...)
+	n.makes("few", 3, 2)
+	w.settles(exactly(map[string]int{"": 3}))
+	n.asks("few", 2)
+	w.settles(exactly(map[string]int{"": 5}))
+}
+
+// A kube-scheduler that starts such groups itself says so on each, and muster is in its way no longer.
+func TestKubernetesOwnGroupsAreLeftToASchedulerThatStartsThem(t *testing.T) {
+	n, s := newNative(t, true, workload.NewNodes("node", 2, "4")...)
+	n.Must(n.StartScheduler(n.Context(), controlplane.SchedulerOptions{Config: s.schedulerConfig(nil), FeatureGates: n.Gates}))
+	n.Cleanup(n.StopScheduler)
+	w := s.watch()
+	n.makes("train", 3, 3)
+	n.Eventually("muster leaves it to kube-scheduler", func() error {
+		return s.explains("train-0", "left to kube-scheduler: it has the condition")
+	})
+	n.createNodes(workload.NewNode("last", "4"))
+	w.settles(exactly(map[string]int{"": 3}))
+}
+
+// By default muster is not in the way of a kube-scheduler that starts them, and says what would be if it does not.
+func TestKubernetesOwnGroupsAreLeftToTheSchedulerByDefault(t *testing.T) {
+	n, s := newNative(t, false, workload.NewNodes("node", 2, "4")...)
+	n.Schedule(s.schedulerConfig(nil))
+	w := s.watch()
+	n.makes("train", 3, 3)
+	w.settles(exactly(map[string]int{"": 2}))
+	n.Must(s.explains("train-0", "left to kube-scheduler: KubernetesPodGroup is not in gangs.kinds"))
+}
+
+// explains is nil if muster says something of a pod.
+func (s *server) explains(pod, words string) error {
+	if _, told := s.tells("explain", "pod", pod, "-n", workload.Namespace); !strings.Contains(told, words) {
+		return errors.New(told)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package native_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/gang/operators/kinds"
+	"muster.dev/muster/gang/operators/native"
+	"muster.dev/muster/gang/operators/operatorstest"
+)
+
+const (
+	dump  = "testdata/podgroups.yaml"
+	later = "testdata/later.yaml"
+
+	notRead   = "left: muster cannot read it, or the cluster does not serve it"
+	notServed = "left: KubernetesPodGroup is not in gangs.kinds"
+)
+
+// members are the pods of the dump, and what is made of them.
+func members() map[string]string {
+	return map[string]string{
+		"train-0":          "train: 3",
+		"marked-0":         "train: 3",
+		"one-0":            "single: its PodGroup one: one pod is all that it has to start with",
+		"basic-0":          "single: its PodGroup basic: its policy is not gang",
+		"planned-0":        "left: it has the condition PodGroupInitiallyScheduled, so the feature gates of kube-scheduler are on",
+		"planned-by-136-0": "left: it has the condition PodGroupScheduled, so the feature gates of kube-scheduler are on",
+		"of-136-0":         "of-136: 2",
+		"lonely":           notRead,
+		"of-another-form":  "left: it names its group in a way that muster does not know",
+	}
+}
+
+func TestPodsStartTogetherThatNameAPodGroup(t *testing.T) {
+	operatorstest.Expect(t, native.Kind(), dump, members())
+}
+
+func TestAPodGroupMayChange(t *testing.T) {
+	c, err := operatorstest.Load([]operators.Kind{native.Kind()}, nil, dump, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := members()
+	want["train-0"], want["marked-0"] = "train: 2", "train: 2"
+	want["of-136-0"] = want["planned-by-136-0"]
+	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPodWaitsForItsPodGroupToAppear(t *testing.T) {
+	kind := native.Kind()
+	c, err := operatorstest.Load([]operators.Kind{kind}, nil, dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.OwnerHandler(kind.Groups[0].GroupKind()).Watched(nil)
+	want := members()
+	want["lonely"] = "waits: pod lonely: its KubernetesPodGroup has not been seen yet"
+	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+func TestByDefaultAllAreLeftToTheScheduler(t *testing.T) {
+	c, err := operatorstest.Load(kinds.All(), config.Default().Gangs.Kinds, dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := members()
+	for pod := range want {
+		want[pod] = notServed
+	}
+	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,115 @@
+package operators_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+)
+
+// resource is one of a group of the test's own.
+func resource(kind string) operators.Resource {
+	return operators.Resource{
+		GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: strings.ToLower(kind) + "s"}, Kind: kind,
+	}
+}
+
+// some are two kinds of owners, where the upper one owns the lower one, and groups that pods name in a label.
+func some() []operators.Kind {
+	place := func(pod *corev1.Pod) (instance, role string) { return pod.Labels["instance"], pod.Labels["role"] }
+	return []operators.Kind{
+		{Name: "Lower", Owners: []operators.Resource{resource("Lower")}, Place: place},
+		{Name: "Upper", Owners: []operators.Resource{resource("Upper")}, Place: place},
+		{Name: "Group", Groups: []operators.Resource{resource("Group")}, Names: func(pod *corev1.Pod) string { return pod.Labels["group"] }},
+		{Name: "Off", Owners: []operators.Resource{resource("Off")}},
+	}
+}
+
+func object(kind string, asks cluster.Asks) *cluster.Owner {
+	return cluster.NewOwner(resource(kind).GroupKind(), &metav1.ObjectMeta{Name: strings.ToLower(kind)}, asks)
+}
+
+func TestToWhatAPodBelongs(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Lower", "Upper", "Group"})
+	whole, ref := operators.Whole, &metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Upper", Name: "upper"}
+	roles := cluster.Asks{Roles: []cluster.Role{{Name: "a", Min: 2, All: 2}, {Name: "b", Min: 1, All: 1}}}
+	instances := whole(4)
+	instances.Instances = true
+	for name, test := range map[string]struct {
+		labels map[string]string
+		chain  cluster.Chain
+		gang   string
+		least  int32
+		why    string // a part of it
+	}{
+		"the uppermost owner counts": {
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Lower", whole(2)), object("Upper", whole(3))}},
+			gang:  "upper", least: 3, why: "its Upper upper: 3 of its 3 pods start together",
+		},
+		"an owner that is silent does not": {
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Lower", whole(2)), object("Upper", cluster.Asks{})}},
+			gang:  "lower", least: 2, why: "its Lower lower",
+		},
+		"one that wants no gang does": {
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Lower", whole(2)), object("Upper", operators.Alone("it is slow"))}},
+			why:   "its Upper upper: it is slow",
+		},
+		"what it names counts before its owners": {
+			labels: map[string]string{"group": "group"},
+			chain:  cluster.Chain{Owners: []*cluster.Owner{object("Upper", whole(3))}, Named: object("Group", whole(5))},
+			gang:   "group", least: 5, why: "its Group group",
+		},
+		"what it names is not there": {
+			labels: map[string]string{"group": "group"}, why: "it names Group group, and the cluster has no Group of example.com",
+		},
+		"an owner is lost": {
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Lower", whole(2))}, Lost: ref}, why: "its Upper upper is not in its namespace",
+		},
+		"an owner is not the one that is meant": {
+			chain: cluster.Chain{Lost: ref, Namesake: object("Upper", whole(3))}, why: "that has another UID",
+		},
+		"an instance": {
+			labels: map[string]string{"instance": "1"}, chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", instances)}},
+			gang: "upper/1", least: 4,
+		},
+		"no known instance": {
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", instances)}}, why: "it has no label that says of which it is",
+		},
+		"a role": {
+			labels: map[string]string{"role": "b"}, chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", roles)}}, gang: "upper", least: 3,
+		},
+		"a role that nobody has named": {
+			labels: map[string]string{"role": "c"}, chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", roles)}},
+			why: `it plays no part that is waited for ("c")`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: test.labels}}
+			got := set.Affiliate(pod, &test.chain)
+			if got.Gang != test.gang || got.MinMember != test.least || !strings.Contains(got.Why, test.why) {
+				t.Errorf("it belongs to %+v", got)
+			}
+		})
+	}
+}
+
+func TestAPodIsToldWhichKindIsOff(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Lower"})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "example.com/v1", Kind: "Off", Name: "off", Controller: new(true)},
+	}}}
+	if got, want := set.Affiliate(pod, &cluster.Chain{}).Why, "its Off off: Off is not in gangs.kinds"; got != want {
+		t.Errorf("told: %q, want %q", got, want)
+	}
+	for kind, want := range map[string]bool{"Lower": true, "Upper": false, "Off": false} {
+		if got := set.Follows(resource(kind).GroupKind()); got != want {
+			t.Errorf("%s is followed: %t", kind, got)
+		}
+	}
+}
