@@ -37,7 +37,7 @@ const searches = 5
 // first returns the group that a plan is made for.
 func (t *attempt) first() *group { return t.parts[0].group }
 
-// plan makes the plan, where one is possible, and answers whoever waits for it.
+// plan makes the plan, where one is possible, and answers the call that waits for it.
 func (t *attempt) plan() {
 	if reason := t.unplannable(); reason != "" {
 		t.ends(reason)

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Ports is what an event may read and ask for while it is applied: the cluster, where members count, and searches.
+// Ports has all that an event may read and ask for while it is applied: the cluster, where members count, and searches.
 // What is asked for is done when the call returns. Nothing else changes the cluster's assumptions meanwhile.
 type Ports interface {
 	View
@@ -51,7 +51,7 @@ type Wanted struct {
 	Own       []*cluster.Pod
 }
 
-// Also is what else a search for places is to find out.
+// Also asks a search for places to find out more.
 type Also struct {
 	// Contested asks whether pods that wait might take so much room that too little is left.
 	Contested bool
@@ -74,7 +74,7 @@ const (
 	Overtaken
 )
 
-// Places is what came of a search for places.
+// Places has the result of a search for places.
 type Places struct {
 	Outcome
 	// Planned are the members that have places, in an order that is kept, and Nodes is how many nodes there are.
@@ -90,7 +90,7 @@ type Places struct {
 	Late bool
 }
 
-// Evictions is what came of a search for victims.
+// Evictions has the result of a search for victims.
 type Evictions struct {
 	Outcome
 	// Planned are the members that have places, and Nodes is how many nodes there are.

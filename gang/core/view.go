@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// View is the part of the cluster that an event may read. It stays the same while an event is applied, but for what is
+// View is the part of the cluster that an event may read. It stays the same while an event is applied, except for what is
 // asked of [Ports] meanwhile.
 type View interface {
 	// Generation numbers the state of the cluster, from 1 on.
