@@ -66,20 +66,28 @@ func TestAPodOfKubernetesOwnGroupIsServedOrLeft(t *testing.T) {
 		told    string
 	}{
 		{
-			"nobody serves such groups", cluster.Affiliation{}, "", true,
+			"nobody serves such groups",
+			cluster.Affiliation{},
+			"", true,
 			"member of a group of Kubernetes' own (spec.schedulingGroup), left to kube-scheduler: muster serves none",
 		},
 		{
-			"not this one", cluster.Affiliation{Why: "it is planned"}, "", true,
+			"not this one",
+			cluster.Affiliation{Why: "it is planned"},
+			"", true,
 			"member of a group of Kubernetes' own (spec.schedulingGroup), left to kube-scheduler: it is planned",
 		},
 		{
-			"a gang", cluster.Affiliation{Kind: "KubernetesPodGroup", Gang: "native", Why: "it asks"}, "native", false,
+			"a gang",
+			cluster.Affiliation{Kind: "KubernetesPodGroup", Gang: "native", Why: "it asks"},
+			"native", false,
 			"member of gang n/native: it asks",
 		},
 		{"no gang", cluster.Affiliation{Kind: "KubernetesPodGroup", Why: "it is basic"}, "", false, "member of no gang: it is basic"},
 		{
-			"not seen yet", cluster.Affiliation{Kind: "KubernetesPodGroup", Unseen: true, Why: "there is none yet"}, unseen + "p", false,
+			"not seen yet",
+			cluster.Affiliation{Kind: "KubernetesPodGroup", Unseen: true, Why: "there is none yet"},
+			unseen + "p", false,
 			"member of a gang that is not known yet: there is none yet",
 		},
 	} {

@@ -18,6 +18,7 @@ func TestAJobIsAGangWhereItAsksForIt(t *testing.T) {
 	always := map[string]string{
 		"queue-abcde":      unasked,
 		"marked-abcde":     "marked: 3",
+		"nearly-abcde":     "nearly: 2",
 		"declined-0-abcde": "single: its Job declined: says muster.dev/gang-scope: none",
 	}
 	for _, test := range []struct {
