@@ -28,7 +28,8 @@ func newPreemption(
 	about subject, snap *cluster.Snapshot, nominated []*cluster.Pod, spared sets.Set[types.UID],
 ) *preemption {
 	p := &preemption{
-		about: about, judge: scenario.New(snap).Judge(about.store.Profile.JudgeFit(about.pod, snap)), promised: map[string][]*cluster.Pod{}, spared: spared,
+		about: about, judge: scenario.New(snap).Judge(about.store.Profile.JudgeFit(about.pod, snap)),
+		promised: map[string][]*cluster.Pod{}, spared: spared,
 	}
 	p.evictions = placement.NewNodeEvictions(snap, p.may)
 	for _, pod := range nominated {
