@@ -74,8 +74,12 @@ func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newExtenderBench(t, test.options).extender
 			for _, asked := range []struct{ got, want []string }{
-				{kinds(e.claimants), test.claimants}, {kinds(e.strangers), test.strangers}, {kinds(e.preempters), test.preempters},
-				{kinds(e.planners), test.planners}, {kinds(e.yielders), test.yielders}, {kinds(e.sparers), test.sparers},
+				{kinds(e.claimants), test.claimants},
+				{kinds(e.strangers), test.strangers},
+				{kinds(e.preempters), test.preempters},
+				{kinds(e.planners), test.planners},
+				{kinds(e.yielders), test.yielders},
+				{kinds(e.sparers), test.sparers},
 			} {
 				if diff := cmp.Diff(asked.want, asked.got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)

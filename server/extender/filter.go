@@ -29,8 +29,8 @@ func (e *Extender) filter(q *request, m *memory) (report, error) {
 // answer finds the answer of a filter call. Earlier offers for a pod that waits are void.
 func (e *Extender) answer(q *request, m *memory) (answer, error) {
 	switch {
-	case q.unserved != nil:
-		return answer{failure: q.unserved.Error()}, nil
+	case q.unserved != "":
+		return answer{failure: q.unserved}, nil
 	case q.stranger:
 		return e.answerStranger(q, m)
 	}

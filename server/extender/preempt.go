@@ -15,7 +15,7 @@ import (
 // the scheduler's proposals over where they are enough. A stranger gets no other victims, and only the caller
 // evicts.
 func (e *Extender) preempt(q *request, m *memory) (report, error) {
-	if q.unserved != nil {
+	if q.unserved != "" {
 		return q.report(""), noProfile(q.unserved)
 	}
 	outcome := outcomeOK

@@ -25,7 +25,7 @@ const scoreStep = predicates.MaxScore / extenderv1.MaxExtenderPriority
 // are left out: for each entry the scheduler decodes an object, takes a lock and
 // fills a map, which at thousands of nodes is dearer than all that happens here.
 func (e *Extender) prioritize(q *request, m *memory) (report, error) {
-	if q.unserved != nil {
+	if q.unserved != "" {
 		return q.report(""), noProfile(q.unserved)
 	}
 	if q.store.Profile.Shortlist > 0 { // kube-scheduler gives these scores itself

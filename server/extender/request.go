@@ -23,8 +23,8 @@ type request struct {
 	named wire.Pod
 	// subject is that pod as it was found. bind looks for it only when its turn has come.
 	subject
-	// unserved is why no profile serves the pod, nil where one does.
-	unserved error
+	// unserved is why no profile serves the pod, "" where one does.
+	unserved string
 	// nodes are the candidates of filter and prioritize. objects are theirs, in their order, if the caller posts
 	// whole nodes, and then is answered with those.
 	nodes   candidates
@@ -208,7 +208,11 @@ func (e *Extender) find(q request, m *memory) (request, error) {
 		q.subject = subject{}
 		return q, badRequest(errOtherPod)
 	}
-	q.store, q.unserved = e.profiles.Named(q.pod.Spec.SchedulerName)
+	store, err := e.profiles.Named(q.pod.Spec.SchedulerName)
+	if err != nil {
+		q.unserved = err.Error()
+	}
+	q.store = store
 	return q, nil
 }
 

@@ -189,8 +189,8 @@ func badRequest(err error) error {
 }
 
 // noProfile returns the answer about a pod that no profile serves, where the verb has no field for an error.
-func noProfile(err error) error {
-	return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: err}
+func noProfile(why string) error {
+	return &statusError{status: http.StatusUnprocessableEntity, outcome: outcomeError, err: errors.New(why)}
 }
 
 // refusedBody returns the answer to a request whose body was not read, or may not be decoded.

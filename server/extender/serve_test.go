@@ -38,7 +38,9 @@ func lines(t *testing.T, response *http.Response) []string {
 const bodyTimeout = 5 * time.Second
 
 // serveVerb serves a verb that is answered as its body is read.
-func serveVerb(t *testing.T, log io.Writer, maxBody int64, serve func(ctx context.Context, body []byte, m *memory) error) (*http.Client, *prometheus.Registry) {
+func serveVerb(
+	t *testing.T, log io.Writer, maxBody int64, serve func(ctx context.Context, body []byte, m *memory) error,
+) (*http.Client, *prometheus.Registry) {
 	t.Helper()
 	return serveAt(t, log, maxBody, served("verb", serve))
 }
