@@ -21,8 +21,9 @@ type Options struct {
 	AssumeTTL time.Duration
 	// Affiliator says to what pods belong; to nothing when nil.
 	Affiliator Affiliator
-	// OwnerGrace is how long after a pod its owners may be shown. 0 for a view that is filled at once.
-	OwnerGrace time.Duration
+	// Live says that a Watcher fills the view, which may show the owner of a pod after the pod. Else all that there is
+	// is in the view at once.
+	Live bool
 	// Clock says when assumptions expire; by default the real one.
 	Clock clock.WithDelayedExecution
 }
@@ -69,7 +70,7 @@ func New(o Options) *Cluster {
 		newcomers: noNewcomers(),
 	}
 	c.claims = newClaims(c.fleet, c.waiting)
-	c.owners = newOwners(&o, c.waiting, c.overdue)
+	c.owners = newOwners(&o, c.waiting, &c.mu)
 	c.metrics.register(o.Registerer, c)
 	return c
 }

@@ -3,7 +3,7 @@ package cluster
 import (
 	"maps"
 	"slices"
-	"time"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,14 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/utils/clock"
 )
 
 // mostOwners is how many owners of a pod are looked at, one above the other. A worker of a LeaderWorkerSet has four.
 const mostOwners = 6
-
-// OwnerGrace is how long after a pod its owners are waited for. A watch lags for less.
-const OwnerGrace = 10 * time.Second
 
 // podKind is the kind of pods, which own others: a leader its workers' StatefulSet, a driver its executors.
 var podKind = schema.GroupKind{Kind: "Pod"} //nolint:gochecknoglobals // it never changes
@@ -30,29 +26,26 @@ var podKind = schema.GroupKind{Kind: "Pod"} //nolint:gochecknoglobals // it neve
 // if there is an object of its kind, name and UID in the pod's own namespace. So a pod is affiliated again when its
 // owners come, change or go.
 //
-// An owner is created before its pods, and may be shown after them, as its watch is another one. Until it is, or grace
-// is over, nobody knows the gang of the pod.
+// An owner is created before its pods, and may be shown after them, as its watch is another one, and may yet have to begin.
+// Until it is, nobody knows the gang of the pod. Only the API server can tell that it never will be.
 type owners struct {
 	affiliator Affiliator // nil when nobody asks
+	live       bool
 	waiting    *waiting
-	clock      clock.WithDelayedExecution
-	grace      time.Duration
-	// again has a pod affiliated again, once the cluster is locked.
-	again func(types.UID)
+	questions  questions
 
-	known   map[ownerKey]*Owner
-	watched sets.Set[schema.GroupKind]       // kinds whose objects can be watched
+	known map[ownerKey]*Owner
+	// watched says of kinds whether their objects can be watched. Of others nobody knows it yet.
+	watched map[schema.GroupKind]bool
 	pods    map[ownerKey]sets.Set[types.UID] // whose chains pass by a name, whether there is such an object or not
 	passed  map[types.UID][]ownerKey         // what the chain of a pod passes by
-	timers  map[types.UID]clock.Timer        // of pods whose grace is not over
-	overdue sets.Set[types.UID]              // pods whose grace is over
 }
 
-func newOwners(o *Options, w *waiting, again func(types.UID)) owners {
+func newOwners(o *Options, w *waiting, lock sync.Locker) owners {
 	return owners{
-		affiliator: o.Affiliator, waiting: w, clock: o.Clock, grace: o.OwnerGrace, again: again,
-		known: map[ownerKey]*Owner{}, watched: sets.New(podKind), pods: map[ownerKey]sets.Set[types.UID]{},
-		passed: map[types.UID][]ownerKey{}, timers: map[types.UID]clock.Timer{}, overdue: sets.New[types.UID](),
+		affiliator: o.Affiliator, live: o.Live, waiting: w, questions: newQuestions(o.Clock, lock),
+		known: map[ownerKey]*Owner{}, watched: map[schema.GroupKind]bool{podKind: true}, pods: map[ownerKey]sets.Set[types.UID]{},
+		passed: map[types.UID][]ownerKey{},
 	}
 }
 
@@ -73,20 +66,18 @@ func (o *owners) resolve(pod *Pod) {
 	if o.affiliator == nil {
 		return
 	}
-	o.unfollow(pod.UID)
-	chain := o.chain(pod, func(name ownerKey) { o.follow(pod.UID, name) })
-	if !chain.Unseen {
-		o.settle(pod.UID)
-		pod.Affiliation = o.affiliator.Affiliate(pod.Pod, chain)
-		return
+	chain, passed, unseen := o.chain(pod)
+	o.follow(pod.UID, passed)
+	pod.Affiliation = o.affiliator.Affiliate(pod.Pod, chain)
+	if pod.Affiliation.Gang == "" && chain.Lost != nil && chain.Namesake == nil {
+		if former := o.former(pod.UID); former.Gang != "" {
+			pod.Affiliation, unseen = former, nil
+		}
 	}
-	o.expect(pod.UID)
-	if pod.Affiliation = o.former(pod.UID); pod.Affiliation.Gang == "" {
-		pod.Affiliation = o.affiliator.Affiliate(pod.Pod, chain)
-	}
+	o.questions.raise(pod.UID, unseen)
 }
 
-// former returns to what a pod belonged so far: it does for a while after its owner has gone, as it is about to go, too.
+// former returns to what a pod belonged so far. It does so still when its owner has gone, as it is about to go, too.
 func (o *owners) former(uid types.UID) Affiliation {
 	if pod := o.pod(uid); pod != nil {
 		return pod.Affiliation
@@ -102,9 +93,9 @@ func (o *owners) pod(uid types.UID) *Pod {
 	return o.waiting.ledger.placed[uid].pod
 }
 
-// chain returns the owners of a pod, and tells of each name that it passes by.
-func (o *owners) chain(pod *Pod, passes func(ownerKey)) *Chain {
-	chain := &Chain{}
+// chain returns the owners of a pod, the names that it passes by, and what of them no watch has shown.
+func (o *owners) chain(pod *Pod) (chain *Chain, passed []ownerKey, unseen []reference) {
+	chain = &Chain{}
 	ref := metav1.GetControllerOfNoCopy(pod)
 	for ref != nil && len(chain.Owners) < mostOwners {
 		group, err := schema.ParseGroupVersion(ref.APIVersion)
@@ -113,11 +104,14 @@ func (o *owners) chain(pod *Pod, passes func(ownerKey)) *Chain {
 			break
 		}
 		name := ownerKey{kind, types.NamespacedName{Namespace: pod.Namespace, Name: ref.Name}}
-		passes(name)
+		passed = append(passed, name)
 		owner := o.find(name, ref.UID)
 		if owner == nil || owner.UID != ref.UID {
 			chain.Lost, chain.Namesake = ref, owner
-			chain.Unseen = o.watched.Has(kind) && o.grace > 0 && !o.overdue.Has(pod.UID)
+			if o.mayShow(kind) {
+				unseen = append(unseen, reference{name, ref.UID})
+				chain.Unseen = !o.questions.absent(reference{name, ref.UID})
+			}
 			break
 		}
 		chain.Owners = append(chain.Owners, owner)
@@ -125,11 +119,24 @@ func (o *owners) chain(pod *Pod, passes func(ownerKey)) *Chain {
 	}
 	if kind, named, names := o.affiliator.Names(pod.Pod); names {
 		name := ownerKey{kind, types.NamespacedName{Namespace: pod.Namespace, Name: named}}
-		passes(name)
+		passed = append(passed, name)
 		chain.Named = o.known[name]
-		chain.Awaited = chain.Named == nil && o.watched.Has(kind)
+		switch _, told := o.watched[kind]; {
+		case chain.Named != nil:
+		case told: // it may be made at any time
+			chain.Awaited = o.watched[kind]
+		case o.live: // is there such a resource?
+			unseen = append(unseen, reference{ownerKey: name})
+			chain.Awaited = !o.questions.absent(reference{ownerKey: name})
+		}
 	}
-	return chain
+	return chain, passed, unseen
+}
+
+// mayShow reports whether a watch may show objects of a kind, now or once it has begun.
+func (o *owners) mayShow(kind schema.GroupKind) bool {
+	watched, told := o.watched[kind]
+	return o.live && (watched || !told)
 }
 
 // find returns the object of a name, nil when there is none. A pod is looked up by its UID.
@@ -144,53 +151,28 @@ func (o *owners) find(name ownerKey, uid types.UID) *Owner {
 	return o.affiliator.Owner(pod.Pod)
 }
 
-func (o *owners) follow(pod types.UID, name ownerKey) {
-	if o.pods[name] == nil {
-		o.pods[name] = sets.New[types.UID]()
-	}
-	o.pods[name].Insert(pod)
-	o.passed[pod] = append(o.passed[pod], name)
-}
-
-func (o *owners) unfollow(pod types.UID) {
+// follow notes what the chain of a pod passes by, instead of what it has passed by before.
+func (o *owners) follow(pod types.UID, names []ownerKey) {
 	for _, name := range o.passed[pod] {
 		if o.pods[name].Delete(pod).Len() == 0 {
 			delete(o.pods, name)
 		}
 	}
-	delete(o.passed, pod)
-}
-
-// expect ends the grace of a pod in time.
-func (o *owners) expect(pod types.UID) {
-	if o.timers[pod] == nil {
-		o.timers[pod] = o.clock.AfterFunc(o.grace, func() { o.again(pod) })
+	for _, name := range names {
+		if o.pods[name] == nil {
+			o.pods[name] = sets.New[types.UID]()
+		}
+		o.pods[name].Insert(pod)
 	}
-}
-
-// expire notes that the grace of a pod is over. It reports false if it was settled in time.
-func (o *owners) expire(pod types.UID) bool {
-	if o.timers[pod] == nil {
-		return false
-	}
-	delete(o.timers, pod)
-	o.overdue.Insert(pod)
-	return true
-}
-
-// settle notes that nothing is expected for a pod.
-func (o *owners) settle(pod types.UID) {
-	if timer := o.timers[pod]; timer != nil {
-		timer.Stop()
-		delete(o.timers, pod)
+	if o.passed[pod] = names; len(names) == 0 {
+		delete(o.passed, pod)
 	}
 }
 
 // forget ends to follow the owners of a pod that is gone.
 func (o *owners) forget(pod types.UID) {
-	o.unfollow(pod)
-	o.settle(pod)
-	o.overdue.Delete(pod)
+	o.follow(pod, nil)
+	o.questions.raise(pod, nil)
 }
 
 // below returns the pods whose chains pass by a name.
@@ -218,18 +200,17 @@ func (o *owners) remove(name ownerKey) []types.UID {
 // drop takes out all owners of a kind, as set takes one in.
 func (o *owners) drop(kind schema.GroupKind) []types.UID {
 	maps.DeleteFunc(o.known, func(name ownerKey, _ *Owner) bool { return name.GroupKind == kind })
-	o.watched.Delete(kind)
+	delete(o.watched, kind)
 	return o.belowKind(kind)
 }
 
 // tell notes whether objects of a kind can be watched. It returns the pods to which that makes a difference.
 func (o *owners) tell(kind schema.GroupKind, watched bool) []types.UID {
-	if o.watched.Has(kind) == watched {
+	if before, told := o.watched[kind]; told && before == watched {
 		return nil
 	}
-	if o.watched.Delete(kind); watched {
-		o.watched.Insert(kind)
-	}
+	o.watched[kind] = watched
+	o.questions.reopen(kind)
 	return o.belowKind(kind)
 }
 
@@ -255,15 +236,6 @@ func (c *Cluster) affiliate(pods []types.UID) {
 		if c.owners.resolve(&next); !next.Affiliation.equal(&pod.Affiliation) {
 			c.setPod(&next)
 		}
-	}
-}
-
-// overdue has a pod affiliated again whose owners have not been shown in time.
-func (c *Cluster) overdue(pod types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.owners.expire(pod) {
-		c.affiliate([]types.UID{pod})
 	}
 }
 
@@ -334,7 +306,7 @@ func (c *Cluster) Affiliated(object *corev1.Pod) *Pod {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owners.affiliator != nil {
-		chain := c.owners.chain(pod, func(ownerKey) {})
+		chain, _, _ := c.owners.chain(pod)
 		chain.Unseen, chain.Awaited = false, false
 		pod.Affiliation = c.owners.affiliator.Affiliate(object, chain)
 	}
