@@ -49,23 +49,23 @@ func (q *question) answered(uid types.UID, err error) answer {
 	}
 }
 
-// askForOwners asks about owners that no watch has shown, one after the other, until the context ends.
-func (c *Cluster) askForOwners(ctx context.Context, find FindOwner) {
+// ask asks about owners that no watch has shown, one after the other, until the context ends. It takes the lock.
+func (o *Owners) ask(ctx context.Context, find FindOwner) {
 	pace := time.NewTicker(askEvery)
 	defer pace.Stop()
 	for {
-		c.mu.Lock()
-		one := c.owners.questions.next()
-		c.mu.Unlock()
+		o.mu.Lock()
+		one := o.questions.next()
+		o.mu.Unlock()
 		if one == nil {
 			select {
 			case <-ctx.Done():
 				return
-			case <-c.owners.questions.ready:
+			case <-o.questions.ready:
 			}
 			continue
 		}
-		c.askForOwner(ctx, one, find)
+		o.askOne(ctx, one, find)
 		select {
 		case <-ctx.Done():
 			return
@@ -74,7 +74,7 @@ func (c *Cluster) askForOwners(ctx context.Context, find FindOwner) {
 	}
 }
 
-func (c *Cluster) askForOwner(ctx context.Context, one *question, find FindOwner) {
+func (o *Owners) askOne(ctx context.Context, one *question, find FindOwner) {
 	asking, cancel := context.WithTimeout(ctx, askTimeout)
 	uid, err := find(asking, one.GroupKind, one.NamespacedName)
 	cancel()
@@ -82,17 +82,17 @@ func (c *Cluster) askForOwner(ctx context.Context, one *question, find FindOwner
 		return
 	}
 	learnt := one.answered(uid, err)
-	c.metrics.ownersAsked.WithLabelValues(string(learnt)).Inc()
+	o.metrics.ownersAsked.WithLabelValues(string(learnt)).Inc()
 	if learnt == answerFailed {
-		c.log.Debug("cannot ask for an owner of pods", slog.String("owner", one.String()), slog.Any("err", err))
+		o.log.Debug("cannot ask for an owner of pods", slog.String("owner", one.String()), slog.Any("err", err))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch questions := &c.owners.questions; {
-	case !questions.raised(one): // a watch has shown it, or the pods are gone
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case !o.questions.raised(one): // a watch has shown it, or the pods are gone
 	case learnt == answerAbsent || learnt == answerDenied:
-		c.affiliate(questions.settle(one))
+		o.affiliate(o.questions.settle(one))
 	default:
-		questions.putOff(one)
+		o.questions.putOff(one)
 	}
 }

@@ -82,7 +82,7 @@ func newHousehold(t *testing.T) *household {
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewPedanticRegistry(), AssumeTTL: testTTL,
 		Affiliator: topmost{}, Live: true,
 	})
-	h.sets = h.OwnerHandler(setKind)
+	h.sets = h.Owners.Handler(setKind)
 	return h
 }
 
@@ -91,7 +91,7 @@ func (h *household) ask() {
 	ctx, stop := context.WithCancel(h.Context())
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		h.askForOwners(ctx, func(_ context.Context, kind schema.GroupKind, name types.NamespacedName) (types.UID, error) {
+		h.Owners.ask(ctx, func(_ context.Context, kind schema.GroupKind, name types.NamespacedName) (types.UID, error) {
 			h.asking.Lock()
 			defer h.asking.Unlock()
 			h.asked = append(h.asked, ownerKey{kind, name})
@@ -263,7 +263,7 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 // expectNothingLeft expects that nothing is kept of pods that are gone.
 func (h *household) expectNothingLeft() {
 	h.Helper()
-	o := &h.owners
+	o := h.Owners
 	if len(o.pods)+len(o.passed)+len(o.questions.about)+len(o.questions.by)+len(o.questions.due) > 0 {
 		h.Errorf("something is left of pods that are gone: %v %v %v %v %v", o.pods, o.passed, o.questions.about, o.questions.by, o.questions.due)
 	}

@@ -80,7 +80,7 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{log: c.log, metadata: o.Metadata}
 	for _, s := range sources(o) {
 		s.client = o.Client
-		s.watched = c.toldOf(s.example)
+		s.watched = c.Owners.hearing(s.example)
 		s.set = func(object apiObject) { w.applied(c.Set(object)) }
 		s.remove = func(object apiObject) { w.applied(c.Delete(object)) }
 		f, err := newFeed(s, c.log, c.metrics.watchErrors)
@@ -89,11 +89,11 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 		}
 		w.feeds = append(w.feeds, f)
 	}
-	if c.owners.live && c.owners.affiliator != nil {
+	if c.Owners.live && c.Owners.affiliator != nil {
 		if o.FindOwner == nil {
 			return nil, errors.New("owners of pods need a function that finds them")
 		}
-		w.asking = func(ctx context.Context) { c.askForOwners(ctx, o.FindOwner) }
+		w.asking = func(ctx context.Context) { c.Owners.ask(ctx, o.FindOwner) }
 	}
 	if len(o.Optional)+len(o.Handled) > 0 {
 		if o.Dynamic == nil || o.Metadata == nil {

@@ -57,7 +57,7 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler {
 	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
 	for _, resource := range s.resources() {
-		handler := c.OwnerHandler(resource.GroupKind())
+		handler := c.Owners.Handler(resource.GroupKind())
 		handler.Older = resource.Older
 		handled[resource.GroupVersionResource] = handler
 	}
@@ -82,7 +82,7 @@ func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 	for _, resource := range s.resources() {
 		kinds = append(kinds, cluster.CustomKind{
 			Kind: resource.GroupVersion().WithKind(resource.Kind), Resource: resource.GroupVersionResource,
-			Handler: c.OwnerHandler(resource.GroupKind()),
+			Handler: c.Owners.Handler(resource.GroupKind()),
 		})
 	}
 	return kinds

@@ -71,7 +71,7 @@ func newGangs(o *Options, p *picker, reserved *reserved) gangs {
 
 func (m *members) includes(pod *cluster.Pod) bool {
 	_, member := membership.Of(pod)
-	return member || m.picker.cluster.MayBelong(pod.Pod)
+	return member || m.picker.cluster.Owners.MayBelong(pod.Pod)
 }
 
 func (m *members) claim(c *call) (answered bool, err error) {
