@@ -42,7 +42,7 @@ Delete them before muster goes, and then lift what gates there are: 'muster rele
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			return printPolicies(cmd, admission.GatePolicies(members, pods))
+			return printPolicies(cmd, admission.GatePolicies(members, pods, cfg.Gangs.Kinds))
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
