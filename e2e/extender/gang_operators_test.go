@@ -169,7 +169,7 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 	}
 }
 
-// Pods are gated by what they say of their controllers, those of a made-up one as well: it cannot keep them from starting.
+// Pods are gated by what they say of their controllers. A made-up one does not keep a pod from starting.
 func TestPodsOfOperatorsAreGatedUntilTheyStart(t *testing.T) {
 	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
