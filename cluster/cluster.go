@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -21,8 +22,9 @@ type Options struct {
 	AssumeTTL time.Duration
 	// Affiliator says to what pods belong; to nothing when nil.
 	Affiliator Affiliator
-	// OwnerGrace is how long after a pod its owners may be shown. 0 for a view that is filled at once.
-	OwnerGrace time.Duration
+	// Live says that a Watcher fills the view, which may show the owner of a pod after the pod. Else all that there is
+	// is in the view at once.
+	Live bool
 	// Clock says when assumptions expire; by default the real one.
 	Clock clock.WithDelayedExecution
 }
@@ -30,6 +32,9 @@ type Options struct {
 // Cluster holds the state of the cluster and publishes snapshots of it. All
 // methods are safe for concurrent use; changes are applied one at a time.
 type Cluster struct {
+	// Owners say to what pods belong.
+	Owners *Owners
+
 	log     *slog.Logger
 	metrics *metrics
 
@@ -39,7 +44,6 @@ type Cluster struct {
 	fleet        *fleet
 	waiting      *waiting
 	claims       claims
-	owners       owners
 	podFollowers followers[PodState] // of all pods
 }
 
@@ -69,7 +73,7 @@ func New(o Options) *Cluster {
 		newcomers: noNewcomers(),
 	}
 	c.claims = newClaims(c.fleet, c.waiting)
-	c.owners = newOwners(&o, c.waiting, c.overdue)
+	c.Owners = newOwners(&o, c)
 	c.metrics.register(o.Registerer, c)
 	return c
 }
@@ -129,13 +133,14 @@ func (c *Cluster) setPod(pod *Pod) {
 }
 
 // removePod applies that a pod is gone or finished.
-func (c *Cluster) removePod(uid types.UID) {
-	defer c.waiting.arrive(uid)
-	c.owners.forget(uid)
+func (c *Cluster) removePod(pod *corev1.Pod) {
+	uid := pod.UID
 	c.ledger.unexpect(uid, "")
 	c.podFollowers.tell(PodState{UID: uid})
 	c.claims.forget(uid)
 	c.waiting.remove(uid, "")
 	c.ledger.unassume(uid, outcomeRefuted)
 	c.ledger.take(uid)
+	c.waiting.arrive(uid)
+	c.Owners.lose(pod)
 }

@@ -58,11 +58,11 @@ func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
-	pod, owner := livePod(object), c.owners.reduced(object) // takes a while, and needs no lock
+	pod, owner := livePod(object), c.Owners.reduced(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if owner != nil {
-		c.affiliate(c.owners.set(owner))
+		c.Owners.affiliate(c.Owners.set(owner))
 	}
 	if isOfDevices(object) {
 		for _, pod := range c.claims.see() {
@@ -74,10 +74,10 @@ func (c *Cluster) Set(object runtime.Object) error {
 		c.fleet.setNode(o)
 	case *corev1.Pod:
 		if pod == nil {
-			c.removeMember(o)
+			c.removePod(o)
 		} else {
 			c.claims.resolve(pod)
-			c.setMember(pod)
+			c.Owners.take(pod)
 		}
 	case *storagev1.CSINode:
 		c.fleet.setCSINode(o)
@@ -115,17 +115,17 @@ func isOfDevices(object runtime.Object) bool {
 // Delete applies that an object is gone. Only its name, namespace and UID are
 // read. Kinds that muster does not read are an error.
 func (c *Cluster) Delete(object runtime.Object) error {
-	owner := c.owners.reduced(object)
+	owner := c.Owners.reduced(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if owner != nil {
-		c.affiliate(c.owners.remove(keyOf(owner)))
+		c.Owners.affiliate(c.Owners.remove(keyOf(owner)))
 	}
 	switch o := object.(type) {
 	case *corev1.Node:
 		c.fleet.removeNode(o.Name)
 	case *corev1.Pod:
-		c.removeMember(o)
+		c.removePod(o)
 	case *storagev1.CSINode:
 		c.fleet.removeCSINode(o.Name)
 	case *resourcev1.ResourceSlice:

@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type metrics struct {
 	assumed     *prometheus.CounterVec
 	watchErrors *prometheus.CounterVec
+	ownersAsked *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -17,6 +18,13 @@ func newMetrics() *metrics {
 			Name: "muster_cluster_watch_errors_total",
 			Help: "Lists and watches that the API server refused or did not answer, by resource.",
 		}, []string{"resource"}),
+		ownersAsked: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_cluster_owners_asked_total",
+			Help: "Owners of pods that no watch had shown and the API server was asked for, by its answer: present, absent, denied or failed.",
+		}, []string{"answer"}),
+	}
+	for _, answer := range answers() {
+		m.ownersAsked.WithLabelValues(string(answer))
 	}
 	for _, outcome := range []string{outcomeConfirmed, outcomeRefuted, outcomeReleased, outcomeExpired} {
 		m.assumed.WithLabelValues(outcome)
@@ -36,6 +44,7 @@ func (m *metrics) register(r prometheus.Registerer, c *Cluster) {
 	r.MustRegister(
 		m.assumed,
 		m.watchErrors,
+		m.ownersAsked,
 		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.view.index) }),
 		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.ledger.placed) }),
 		counted("muster_cluster_assumed_pods", "Pods that count on a node before the watch has shown them there.",

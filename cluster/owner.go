@@ -100,22 +100,6 @@ func (a *Affiliation) equal(other *Affiliation) bool {
 		a.Unseen == other.Unseen && slices.Equal(a.Together, other.Together)
 }
 
-// Chain is the owners of a pod.
-type Chain struct {
-	// Owners are its controller, the controller of that, and so on, as far as their kinds are followed.
-	Owners []*Owner
-	// Lost is the first reference that leads to no object, or not to the one that it names; nil for none.
-	Lost *metav1.OwnerReference
-	// Namesake is another object of the kind and name of Lost, which it does not mean; nil for none.
-	Namesake *Owner
-	// Unseen says that the object of Lost may be shown yet.
-	Unseen bool
-	// Named is the object that the pod names without being owned by it, nil for none. Awaited says that there is none,
-	// and may be.
-	Named   *Owner
-	Awaited bool
-}
-
 // Affiliator says to what pods belong. Its functions are pure.
 type Affiliator interface {
 	// Follows reports whether owners of a kind say anything, or may have owners that do.

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,12 +41,16 @@ func (topmost) Owner(object runtime.Object) *Owner {
 	return nil
 }
 
-func (topmost) Names(*corev1.Pod) (schema.GroupKind, string, bool) {
-	return schema.GroupKind{}, "", false
+func (topmost) Names(pod *corev1.Pod) (schema.GroupKind, string, bool) {
+	return setKind, pod.Labels["set"], pod.Labels["set"] != ""
 }
 
 func (topmost) Affiliate(_ *corev1.Pod, chain *Chain) Affiliation {
 	switch {
+	case chain.Awaited:
+		return Affiliation{Unseen: true, Why: "awaited"}
+	case chain.Named != nil:
+		return Affiliation{Kind: "Set", Gang: chain.Named.Name, MinMember: chain.Named.Asks.Roles[0].Min}
 	case chain.Lost != nil:
 		return Affiliation{Unseen: chain.Unseen, Why: fmt.Sprintf("lost %s, namesake: %t", chain.Lost.Name, chain.Namesake != nil)}
 	case len(chain.Owners) == 0:
@@ -58,23 +64,63 @@ func (topmost) Affiliate(_ *corev1.Pod, chain *Chain) Affiliation {
 	return belongs
 }
 
-// household is a cluster in which pods have owners.
+// household is a cluster in which pods have owners. It asks a server that has some objects.
 type household struct {
 	*testing.T
 	*Cluster
 	sets CustomHandler
+
+	asking sync.Mutex
+	uid    types.UID // what the server says
+	err    error
+	asked  []ownerKey
 }
 
 func newHousehold(t *testing.T) *household {
 	h := &household{T: t}
 	h.Cluster = New(Options{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewPedanticRegistry(), AssumeTTL: testTTL,
-		Affiliator: topmost{}, OwnerGrace: OwnerGrace,
+		Affiliator: topmost{}, Live: true,
 	})
-	h.sets = h.OwnerHandler(setKind)
-	h.sets.Watched(nil)
-	h.toldOf(&batchv1.Job{})(nil)
+	h.sets = h.Owners.Handler(setKind)
 	return h
+}
+
+// ask has the cluster ask until the test is over.
+func (h *household) ask() {
+	ctx, stop := context.WithCancel(h.Context())
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		h.Owners.ask(ctx, func(_ context.Context, kind schema.GroupKind, name types.NamespacedName) (types.UID, error) {
+			h.asking.Lock()
+			defer h.asking.Unlock()
+			h.asked = append(h.asked, ownerKey{kind, name})
+			return h.uid, h.err
+		})
+	})
+	h.Cleanup(func() { stop(); asking.Wait() })
+}
+
+// answers says what the server answers from now on.
+func (h *household) answers(uid types.UID, err error) {
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	h.uid, h.err = uid, err
+}
+
+// questions returns what it was asked since the last time.
+func (h *household) questions() []ownerKey {
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	asked := h.asked
+	h.asked = nil
+	return asked
+}
+
+// after lets time pass in a bubble.
+func (h *household) after(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // in a bubble
+	synctest.Wait()
 }
 
 func controlledBy(kind schema.GroupKind, name, uid string) func(*corev1.Pod) {
@@ -124,7 +170,7 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 		name string
 		do   func(h *household)
 		want string
-		late string // once the grace is over, if that is something else
+		late string // once the server was asked, if that is something else
 	}{
 		{"nobody owns it", func(h *household) { set(h.T, h.Cluster, podObject("p")) }, "", ""},
 		{"by somebody who is not followed", func(h *household) {
@@ -166,12 +212,19 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 		{"its Job has gone: it goes, too", func(h *household) {
 			set(h.T, h.Cluster, jobObject("j", 3), job("job-j"))
 			remove(h.T, h.Cluster, jobObject("j", 3))
-		}, "Job j of 3", "lost j, namesake: false"},
-		{"the resource is gone", func(h *household) {
+		}, "Job j of 3", ""},
+		{"its Job has been replaced by a namesake", func(h *household) {
+			set(h.T, h.Cluster, jobObject("j", 3), job("job-j"))
+			remove(h.T, h.Cluster, jobObject("j", 3))
+			next := jobObject("j", 3)
+			next.UID = "next"
+			set(h.T, h.Cluster, next)
+		}, "unseen: lost j, namesake: true", "lost j, namesake: true"},
+		{"the resource is gone, and so will it be", func(h *household) {
 			h.sets.Set(setObject("default", "s", "s", 4))
 			set(h.T, h.Cluster, podObject("p", controlledBy(setKind, "s", "s")))
 			h.sets.Drop()
-		}, "lost s, namesake: false", ""},
+		}, "Set s of 4", ""},
 		{"muster may not read it", func(h *household) {
 			h.sets.Watched(apierrors.NewForbidden(schema.GroupResource{Resource: "sets"}, "", nil))
 			set(h.T, h.Cluster, podObject("p", controlledBy(setKind, "s", "s")))
@@ -192,20 +245,27 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 						set(t, h.Cluster, bound)
 					}
 					h.expect("p", test.want)
-					time.Sleep(OwnerGrace) //nolint:forbidigo // in a bubble
-					synctest.Wait()
+					h.ask()
+					h.after(2 * askAfter)
 					late := test.want
 					if test.late != "" {
 						late = test.late
 					}
 					h.expect("p", late)
 					remove(t, h.Cluster, podObject("p"), podObject("leader"))
-					if o := &h.owners; len(o.pods)+len(o.passed)+len(o.timers)+len(o.overdue) > 0 {
-						t.Errorf("something is left of pods that are gone: %v %v %v %v", o.pods, o.passed, o.timers, o.overdue)
-					}
+					h.expectNothingLeft()
 				})
 			})
 		}
+	}
+}
+
+// expectNothingLeft expects that nothing is kept of pods that are gone.
+func (h *household) expectNothingLeft() {
+	h.Helper()
+	o := h.Owners
+	if len(o.pods)+len(o.passed)+len(o.questions.about)+len(o.questions.by)+len(o.questions.due) > 0 {
+		h.Errorf("something is left of pods that are gone: %v %v %v %v %v", o.pods, o.passed, o.questions.about, o.questions.by, o.questions.due)
 	}
 }
 

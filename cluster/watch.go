@@ -17,6 +17,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -56,6 +57,8 @@ type WatchOptions struct {
 	Optional []schema.GroupVersionResource
 	// Handled are such custom resources, too, whose objects are not kept here.
 	Handled map[schema.GroupVersionResource]CustomHandler
+	// FindOwner is required for a view that is live and has an Affiliator.
+	FindOwner FindOwner
 	// Dynamic and Metadata are required when there is something Optional or Handled, and Metadata
 	// for CatchUp.
 	Dynamic  dynamic.Interface
@@ -67,8 +70,9 @@ type WatchOptions struct {
 type Watcher struct {
 	log      *slog.Logger
 	feeds    []*feed
-	optional *optionalFeeds     // nil when nothing is optional
-	metadata metadata.Interface // may be nil
+	optional *optionalFeeds        // nil when nothing is optional
+	asking   func(context.Context) // asks for owners of pods; nil when there is nothing to ask
+	metadata metadata.Interface    // may be nil
 }
 
 // NewWatcher returns a Watcher that does nothing until it is run.
@@ -76,7 +80,7 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 	w := &Watcher{log: c.log, metadata: o.Metadata}
 	for _, s := range sources(o) {
 		s.client = o.Client
-		s.watched = c.toldOf(s.example)
+		s.watched = c.Owners.hearing(s.example)
 		s.set = func(object apiObject) { w.applied(c.Set(object)) }
 		s.remove = func(object apiObject) { w.applied(c.Delete(object)) }
 		f, err := newFeed(s, c.log, c.metrics.watchErrors)
@@ -84,6 +88,12 @@ func NewWatcher(c *Cluster, o WatchOptions) (*Watcher, error) {
 			return nil, fmt.Errorf("watch %s: %w", s.resource, err)
 		}
 		w.feeds = append(w.feeds, f)
+	}
+	if c.Owners.live && c.Owners.affiliator != nil {
+		if o.FindOwner == nil {
+			return nil, errors.New("owners of pods need a function that finds them")
+		}
+		w.asking = func(ctx context.Context) { c.Owners.ask(ctx, o.FindOwner) }
 	}
 	if len(o.Optional)+len(o.Handled) > 0 {
 		if o.Dynamic == nil || o.Metadata == nil {
@@ -167,6 +177,9 @@ func coreSources(client kubernetes.Interface) []source {
 // watch with this selector a pod that finishes is deleted.
 const unfinished = "status.phase!=" + string(corev1.PodSucceeded) + ",status.phase!=" + string(corev1.PodFailed)
 
+// Unfinished selects the pods that a Watcher follows.
+func Unfinished() fields.Selector { return fields.ParseSelectorOrDie(unfinished) }
+
 // Run feeds the cluster until the context ends. When it returns, nothing that
 // it started is left running. A Watcher can be run once.
 func (w *Watcher) Run(ctx context.Context) {
@@ -177,6 +190,9 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	if w.optional != nil {
 		group.Go(func() { w.optional.run(ctx) })
+	}
+	if w.asking != nil {
+		group.Go(func() { w.asking(ctx) })
 	}
 	w.nameTheSlow(ctx)
 }

@@ -25,6 +25,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
@@ -79,7 +80,7 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 			t.Fatal(err)
 		}
 		registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
-		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second})
+		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second, Affiliator: kinds.Set(cfg.Gangs.Kinds), Live: true})
 		p := &process{T: t, cluster: c, registry: registry}
 		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
 		limits.Few = 0

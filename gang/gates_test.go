@@ -9,11 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 )
@@ -128,6 +130,40 @@ func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
 		p.after(time.Second)
 		p.wrote("when they do not", "lift g-0", "lift g-1", "nominate g-0", "nominate g-1")
 	})
+}
+
+// A gate is put on by what a pod says of its controller, which nobody has checked.
+func TestTheGateOfAPodIsLiftedByWhatItsControllerIs(t *testing.T) {
+	ray := schema.GroupKind{Group: "ray.io", Kind: "RayCluster"}
+	owned := func(pod *corev1.Pod) {
+		pod.Labels = map[string]string{"ray.io/group": "headgroup"}
+		pod.OwnerReferences = []metav1.OwnerReference{
+			{APIVersion: "ray.io/v1", Kind: ray.Kind, Name: "r", UID: "r", Controller: new(true)},
+		}
+	}
+	object := func(uid types.UID, roles ...cluster.Role) *cluster.Owner {
+		return cluster.NewOwner(ray, &metav1.ObjectMeta{Namespace: "default", Name: "r", UID: uid}, cluster.Asks{Roles: roles})
+	}
+	head, worker := cluster.Role{Name: "headgroup", Min: 1, All: 1}, cluster.Role{Name: "gpu", Min: 1, All: 1}
+	for name, test := range map[string]struct {
+		tell func(cluster.CustomHandler)
+		want []string
+	}{
+		"it may be shown yet":           {func(cluster.CustomHandler) {}, nil},
+		"it starts a gang":              {func(h cluster.CustomHandler) { h.Set(object("r", head, worker)) }, nil},
+		"it starts one pod":             {func(h cluster.CustomHandler) { h.Set(object("r", head)) }, []string{"lift r-0"}},
+		"nobody may say whether it is":  {func(h cluster.CustomHandler) { h.Watched(apierrors.NewForbidden(schema.GroupResource{}, "", nil)) }, []string{"lift r-0"}},
+		"it is the gang of all of them": {func(h cluster.CustomHandler) { h.Set(object("r", cluster.Role{Name: "headgroup", Min: 2, All: 2})) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runGated(t, config.GatesUntilMembers, func(p *process) {
+				p.set(members("r", 1, "1", gated, owned)[0])
+				test.tell(p.cluster.Owners.Handler(ray))
+				p.after(time.Minute)
+				p.wrote("when that is known", test.want...)
+			})
+		})
+	}
 }
 
 func TestTheGatesOfGangsThatStartTogetherAreLiftedTogether(t *testing.T) {

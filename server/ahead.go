@@ -92,7 +92,7 @@ func finishedOf(b *base) finished.Owned {
 	return finished.Owned{
 		Labels: b.Owners.Labels(),
 		Of: func(pod *metav1.PartialObjectMetadata) (label string, group types.NamespacedName, member bool) {
-			key, member := membership.Of(b.Cluster.Affiliated(&corev1.Pod{ObjectMeta: pod.ObjectMeta}))
+			key, member := membership.Of(b.Cluster.Owners.Affiliated(&corev1.Pod{ObjectMeta: pod.ObjectMeta}))
 			_, marked := membership.Marked(&corev1.Pod{ObjectMeta: pod.ObjectMeta})
 			return key.Label, key.NamespacedName, member && !marked
 		},

@@ -46,7 +46,7 @@ func newFront(b *base, p *parts) (*front, error) {
 	})
 	served := &served{
 		verbs:  p.registration.endpoints(verbs.Endpoints()),
-		gates:  admission.NewGates(p.profiles.InForce(), b.Registry, bodies),
+		gates:  admission.NewGates(p.profiles.InForce(), b.Owners.Signs(), b.Registry, bodies),
 		health: console.NewHealth(console.HealthOptions{Stuck: locks.Stuck, Ready: f.readiness.Ready, Metrics: b.Registry, Version: b.Version}),
 		pages:  console.New(consoleOptions(b, p, bodies, f.readiness, reloader, func() []*app.Port { return f.ports })),
 	}

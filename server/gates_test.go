@@ -126,10 +126,7 @@ func TestPodsAreGatedThatArePlacedAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			// As the selectors of the webhooks have it.
-			var asked []string
-			if pod.Labels["muster.dev/pod-group"] != "" {
-				asked = append(asked, "/webhook/gates")
-			}
+			asked := []string{"/webhook/gates"}
 			if label, labelled := pod.Labels["muster.dev/ahead"]; label == "true" || !labelled && test.OptedIn {
 				asked = append(asked, "/webhook/ahead")
 			}

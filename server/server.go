@@ -5,14 +5,12 @@ import (
 	"io"
 	"net"
 	"slices"
-	"time"
 
 	"k8s.io/client-go/kubernetes"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/tracing"
 
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/access"
 	"muster.dev/muster/server/app"
 )
@@ -79,15 +77,6 @@ type base struct {
 	around  surroundings
 }
 
-// ownerGrace returns how long after a pod its owners may be shown: for as long as the watch that shows them may lag. A dump
-// has all that there is.
-func ownerGrace(dump bool) time.Duration {
-	if dump {
-		return 0
-	}
-	return cluster.OwnerGrace
-}
-
 // parts are what a server is made of behind its ports.
 type parts struct {
 	api          *api
@@ -102,7 +91,7 @@ type parts struct {
 
 // build wires a server, from the view of the cluster up to the ports.
 func build(o Options, around surroundings) (*Server, error) {
-	b := &base{app.NewBase("muster", o.Options, ownerGrace(len(o.SnapshotFiles) > 0)), o, around}
+	b := &base{app.NewBase("muster", o.Options, len(o.SnapshotFiles) == 0), o, around}
 	api, err := newAPI(b)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
-		Metadata: a.Metadata,
+		Metadata: a.Metadata, FindOwner: b.Owners.Finder(a.Metadata),
 	})
 	if err != nil {
 		return nil, err

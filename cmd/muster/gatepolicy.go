@@ -23,8 +23,8 @@ are opted in by the label muster.dev/ahead=true, their own or, if they have none
 their namespace. It leaves alone pods of DaemonSets, of the priority classes of the system,
 and with a node.
 
-The policies name the schedulerName of each such profile: print them again when a profile is
-added, renamed, or gated otherwise. A pod that is not gated starts as it would without.
+The policies name the schedulerName of each such profile, and how pods of gangs.kinds are known:
+print them again when a profile is added, renamed, or gated otherwise, or when kinds change. A pod that is not gated starts as it would without.
 
 Delete them before muster goes, and then lift what gates there are: 'muster release'.`,
 		Example: `  muster gate-policy --config muster.yaml | kubectl apply --server-side -f -`,
@@ -42,7 +42,7 @@ Delete them before muster goes, and then lift what gates there are: 'muster rele
 			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "muster: warning: %s\n", warning)
 			}
-			return printPolicies(cmd, admission.GatePolicies(members, pods))
+			return printPolicies(cmd, admission.GatePolicies(members, pods, cfg.Gangs.Kinds))
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")

@@ -51,6 +51,7 @@ func logKeys() sets.Set[string] {
 		"namespace",
 		"now",
 		"outcome",
+		"owner",
 		"panic",
 		"pause",
 		"phase",

@@ -44,7 +44,7 @@ added or renamed. Pods that there are stay with the scheduler that they have.`,
 				members, _ := admission.Gated(cfg)
 				gated = slices.DeleteFunc(members, func(name string) bool { return !slices.Contains(schedulers, name) })
 			}
-			return printPolicies(cmd, admission.SchedulerPolicy(schedulers, gated, managed))
+			return printPolicies(cmd, admission.SchedulerPolicy(schedulers, gated, cfg.Gangs.Kinds, managed))
 		},
 	}
 	cmd.Flags().BoolVar(&managed, "managed", false, "make pods managed as well; see 'muster managed-policy'")

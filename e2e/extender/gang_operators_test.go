@@ -154,7 +154,7 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 		"RayCluster": {schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}, rayCluster, "ray"},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			o, w := newOperator(t, test.resource, kind)
+			o, w := newOperator(t, test.resource, kind, muster.Options{})
 			c := o.cluster
 			pods := test.make(o)
 			o.EventuallyIs("its pods are there", pods, func() int { return len(c.Pods()) })
@@ -169,12 +169,42 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 	}
 }
 
+// Pods are gated by what they say of their controllers. A made-up one does not keep a pod from starting.
+func TestPodsOfOperatorsAreGatedUntilTheyStart(t *testing.T) {
+	t.Parallel()
+	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
+		t.Run(string(by), func(t *testing.T) {
+			resource := schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}
+			o, w := newOperator(t, resource, "RayCluster", muster.Options{Gates: muster.UntilMembers, GatedBy: by})
+			o.createNodes(workload.NewNodes("node", 4, "4")...)
+			set := o.makes("late", map[string]any{"workerGroupSpecs": []any{map[string]any{"groupName": "gpu", "replicas": int64(1)}}})
+			labels := func(group string) map[string]string {
+				return map[string]string{"ray.io/cluster": "late", "ray.io/group": group}
+			}
+			o.createPods(owned("late-head", set, labels("headgroup")))
+			forged := set
+			forged.Name, forged.UID = "made-up", "made-up"
+			alone := owned("alone", forged, labels("headgroup"))
+			if got := o.created(alone.DeepCopy()); len(got) != 1 {
+				t.Errorf("a pod of a made-up owner is created with the gates %v", got)
+			}
+			o.createPods(alone)
+			w.awaits(exactly(map[string]int{"": 1}))
+			if !muster.Gated(o.Pod("late-head")) {
+				t.Error("a member is not gated while another one is missing")
+			}
+			o.createPods(owned("late-gpu", set, labels("gpu")))
+			w.settles(exactly(map[string]int{"": 3}))
+		})
+	}
+}
+
 // newOperator begins with a muster that runs before there is the custom resource.
-func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string) (*operator, *witness) {
+func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string, options muster.Options) (*operator, *witness) {
 	t.Helper()
 	c := newClusterWith(t, []string{"job-controller"})
 	c.Discard() // of its custom resource
-	w := c.serveAndSchedule(muster.Options{}).watch()
+	w := c.serveAndSchedule(options).watch()
 	o := &operator{c, resource, kind}
 	o.Define(o.resource, o.kind)
 	o.Eventually("muster follows it", func() error { return w.logs("resource=" + resource.GroupResource().String()) })
@@ -183,7 +213,7 @@ func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string
 
 // A pod that takes the place of a lost one goes alone, though others have ended meanwhile and muster does not remember the start.
 func TestAPodOfAJobSetIsReplaced(t *testing.T) {
-	o, w := newOperator(t, schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, "JobSet")
+	o, w := newOperator(t, schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, "JobSet", muster.Options{})
 	o.createNodes(workload.NewNodes("node", 7, "4")...)
 	pods := jobSet(o)
 	w.settles(exactly(map[string]int{"": pods}))

@@ -20,8 +20,8 @@ import (
 // gatesName is the name of the objects by which members are gated.
 const gatesName = "muster"
 
-// CreateWebhook has the API server ask a muster for the gate of every pod with the label of a group, and of every pod that is opted in to
-// be placed ahead, as the chart does, and returns when it does so. ca is the PEM of the authority that signed muster's certificate.
+// CreateWebhook has the API server ask a muster whether each pod is to be gated as a member of a gang, and every pod that is opted in
+// as one to be placed ahead, and returns when it does so. ca is the PEM of the authority that signed muster's certificate.
 func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string, ca []byte) error {
 	webhook := func(name, path string, objects, namespaces *metav1.LabelSelector) admissionregistrationv1.MutatingWebhook {
 		return admissionregistrationv1.MutatingWebhook{
@@ -36,18 +36,17 @@ func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string,
 			TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
 		}
 	}
-	selected := func(key string, operator metav1.LabelSelectorOperator) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator}}}
-	}
+	unlabelled := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: v1alpha1.LabelAhead, Operator: metav1.LabelSelectorOpDoesNotExist},
+	}}
 	optedIn := &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelAhead: "true"}}
 	_, err := client.AdmissionregistrationV1().
 		MutatingWebhookConfigurations().
 		Create(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: gatesName}, Webhooks: []admissionregistrationv1.MutatingWebhook{
-				webhook("x-k8s-io", "/webhook/gates", selected(v1alpha1.LabelX, metav1.LabelSelectorOpExists), nil),
-				webhook("muster", "/webhook/gates", selected(v1alpha1.LabelMuster, metav1.LabelSelectorOpExists), nil),
+				webhook("members", "/webhook/gates", nil, nil),
 				webhook("pods.ahead", "/webhook/ahead", optedIn, nil),
-				webhook("namespaces.ahead", "/webhook/ahead", selected(v1alpha1.LabelAhead, metav1.LabelSelectorOpDoesNotExist), optedIn),
+				webhook("namespaces.ahead", "/webhook/ahead", unlabelled, optedIn),
 			},
 		}, metav1.CreateOptions{})
 	if err != nil {

@@ -33,12 +33,17 @@ type Kind struct {
 	Says func(pod *corev1.Pod, controller *cluster.Owner) (Said, bool)
 	// Label is on all of the pods, so that those are found that have finished; "" where none finishes before others start.
 	Label string
+	// Marks are on pods beside Label, where neither that nor their controller tells that they are of this kind.
+	Marks Marks
 	// Alone says why a pod starts by itself though no owner says anything, "" for one that is not of this kind.
 	Alone func(pod *corev1.Pod) string
 	// Steps are kinds of controllers of pods that start one by one, whatever else is asked for, and Why says so.
 	Steps []schema.GroupKind
 	Why   string
 }
+
+// Marks are keys of labels and annotations.
+type Marks struct{ Labels, Annotations []string }
 
 // Resource is a resource whose objects are read.
 type Resource struct {

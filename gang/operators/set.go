@@ -57,7 +57,7 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler {
 	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
 	for _, resource := range s.resources() {
-		handler := c.OwnerHandler(resource.GroupKind())
+		handler := c.Owners.Handler(resource.GroupKind())
 		handler.Older, handler.BuiltIn = resource.Older, resource.BuiltIn
 		handled[resource.GroupVersionResource] = handler
 	}
@@ -83,7 +83,7 @@ func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 		for _, version := range append([]string{resource.Version}, resource.Older...) {
 			read := resource.GroupResource().WithVersion(version)
 			kinds = append(kinds, cluster.CustomKind{
-				Kind: read.GroupVersion().WithKind(resource.Kind), Resource: read, Handler: c.OwnerHandler(resource.GroupKind()),
+				Kind: read.GroupVersion().WithKind(resource.Kind), Resource: read, Handler: c.Owners.Handler(resource.GroupKind()),
 			})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"muster.dev/muster/api/bounded/boundedtest"
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/servertest"
@@ -35,14 +36,15 @@ func FuzzWebhook(f *testing.F) {
 		f.Fatal(err)
 	}
 	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 256 << 20, Timeout: time.Minute})
-	gates := NewGates(profiles.InForce(), registry, bodies)
+	signs := kinds.Set(config.GangKinds()).Signs()
+	gates := NewGates(profiles.InForce(), signs, registry, bodies)
 	ahead := servertest.Config(f, "", "")
 	ahead.Profiles[0].NodeSelection, ahead.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace
 	profilesAhead, err := app.NewProfiles(app.ProfileOptions{Registerer: prometheus.NewRegistry(), Cluster: c, Config: ahead})
 	if err != nil {
 		f.Fatal(err)
 	}
-	both := []*Gate{gates.Members, NewGates(profilesAhead.InForce(), prometheus.NewRegistry(), bodies).Ahead}
+	both := []*Gate{gates.Members, NewGates(profilesAhead.InForce(), signs, prometheus.NewRegistry(), bodies).Ahead}
 	for i, text := range boundedtest.Texts() {
 		f.Add([]byte([]string{text, servertest.ReviewOf("CREATE", text)}[i%2]))
 	}
@@ -55,6 +57,9 @@ func FuzzWebhook(f *testing.F) {
 		`{"metadata":{"labels":{"muster.dev/ahead":"true"},"ownerReferences":[{"kind":"ReplicaSet"},{"kind":"DaemonSet"}]},"spec":{}}`,
 		`{"metadata":{"labels":{"muster.dev/ahead":"true"}},"spec":{"priorityClassName":"b","schedulingGates":[{"name":"muster.dev/ahead"}]}}`,
 		`{"metadata":{"annotations":{"gang.scheduling.koordinator.sh/name":"g"}},"spec":{}}`,
+		`{"metadata":{"annotations":{"scheduling.k8s.io/group-name":"g"},"labels":{"grove.io/podgang":""}},"spec":{}}`,
+		`{"metadata":{"ownerReferences":[{"kind":"RayCluster","apiVersion":"ray.io/v1","controller":false},{"kind":"DaemonSet"},` +
+			`{"kind":"RayCluster","apiVersion":"ray.io/v1","controller":true}]},"spec":{}}`,
 	} {
 		f.Add([]byte(servertest.ReviewOf("CREATE", pod)))
 		f.Add([]byte(servertest.ReviewOf("UPDATE", pod)))

@@ -12,6 +12,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/body"
 )
@@ -38,16 +39,21 @@ type Gate struct {
 	bodies *body.Readers
 
 	profiles *predicates.Profiles
+	signs    operators.Signs
 }
 
-// NewGates returns the webhooks for the pods of some profiles.
-func NewGates(profiles *predicates.Profiles, r prometheus.Registerer, bodies *body.Readers) *Gates {
+// NewGates returns the webhooks for the pods of some profiles. Pods with one of the signs count as members of gangs: muster
+// lifts the gate of one that turns out to be none.
+func NewGates(profiles *predicates.Profiles, signs operators.Signs, r prometheus.Registerer, bodies *body.Readers) *Gates {
+	isMember := func(pod *corev1.Pod) bool {
+		_, marked := membership.Marked(pod)
+		return marked || signs.On(pod)
+	}
 	g := &Gates{
 		Members: &Gate{
-			name: v1alpha1.SchedulingGate, profiles: profiles, bodies: bodies,
+			name: v1alpha1.SchedulingGate, profiles: profiles, signs: signs, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
-				_, member := membership.Marked(pod)
-				return member && profile.Gates != config.GatesNever
+				return isMember(pod) && profile.Gates != config.GatesNever
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "muster_gang_gates_added_total",
@@ -55,10 +61,9 @@ func NewGates(profiles *predicates.Profiles, r prometheus.Registerer, bodies *bo
 			}),
 		},
 		Ahead: &Gate{
-			name: v1alpha1.AheadGate, profiles: profiles, bodies: bodies,
+			name: v1alpha1.AheadGate, profiles: profiles, signs: signs, bodies: bodies,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
-				_, member := membership.Marked(pod)
-				return !member && profile.PlacesGated() && mayBeOptedIn(pod)
+				return !isMember(pod) && profile.PlacesGated() && mayBeOptedIn(pod)
 			},
 			added: prometheus.NewCounter(prometheus.CounterOpts{
 				Name: "muster_ahead_gates_added_total",
@@ -88,7 +93,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gate) review(body []byte) (answer []byte, err error) {
-	review, err := readReview(body)
+	review, err := readReview(body, &g.signs)
 	if err != nil {
 		return nil, err
 	}

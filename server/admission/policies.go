@@ -45,9 +45,9 @@ func Assignable(cfg *config.Configuration) (schedulers []string) {
 
 // GatePolicies returns by what the API server itself does as the webhook does: it gates the members of gangs of some
 // schedulers when they are created, and of some the pods of no group that are opted in. Policies are YAML documents, each
-// followed by its bindings, and are in force by these.
-func GatePolicies(ofMembers, ofPods []string) string {
-	return policy("gates", map[string]any{"name": PolicyName, "schedulers": ofMembers, "ahead": ofPods})
+// followed by its bindings, and are in force by these. Pods of the kinds of controllers count as members by what they show.
+func GatePolicies(ofMembers, ofPods []string, kinds []config.GangKind) string {
+	return policy("gates", map[string]any{"name": PolicyName, "schedulers": ofMembers, "ahead": ofPods, "kinds": kinds})
 }
 
 // ManagedPolicy has the API server make pods of these schedulers managed when they are created.
@@ -56,8 +56,10 @@ func ManagedPolicy(schedulers []string) string {
 }
 
 // SchedulerPolicy has the API server give the pods of labelled namespaces to one of these schedulers when they are created.
-func SchedulerPolicy(schedulers, gated []string, managed bool) string {
-	return policy("scheduler", map[string]any{"name": PolicyName + "-scheduler", "schedulers": schedulers, "gated": gated, "managed": managed})
+func SchedulerPolicy(schedulers, gated []string, kinds []config.GangKind, managed bool) string {
+	return policy("scheduler", map[string]any{
+		"name": PolicyName + "-scheduler", "schedulers": schedulers, "gated": gated, "kinds": kinds, "managed": managed,
+	})
 }
 
 // RecordPolicy has the API server keep the record of a start on PodGroups muster's own.

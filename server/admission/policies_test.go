@@ -2,13 +2,16 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/config"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/scaleup"
@@ -17,8 +20,8 @@ import (
 // Templates cannot name constants.
 func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 	some := []string{"default-scheduler"}
-	gates, managed := GatePolicies(some, some), ManagedPolicy(some)
-	records, whole := RecordPolicy("muster-records"), SchedulerPolicy(some, some, true)
+	gates, managed := GatePolicies(some, some, config.GangKinds()), ManagedPolicy(some)
+	records, whole := RecordPolicy("muster-records"), SchedulerPolicy(some, some, config.GangKinds(), true)
 	muster := Account{Name: "m", Muster: true}.Policy()
 	rescheduler := Account{Name: "r", Rescheduler: true}.Policy()
 	says := func(policy, text string) {
@@ -35,6 +38,16 @@ func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 		if group := v1alpha1.APIGroupOf(label); group != "" {
 			says(muster, fmt.Sprintf("{apiGroups: [%s]", group))
 			says(records, fmt.Sprintf("{apiGroups: [%s]", group))
+		}
+	}
+	for _, kind := range config.GangKinds() {
+		of := GatePolicies(some, nil, []config.GangKind{kind})
+		signs := kinds.Set([]config.GangKind{kind}).Signs()
+		for _, owner := range signs.Owners {
+			says(of, fmt.Sprintf("%q", owner.Group+"/"+owner.Kind))
+		}
+		for _, mark := range slices.Concat(signs.Labels, signs.Annotations) {
+			says(of, fmt.Sprintf("%q", mark))
 		}
 	}
 	for _, gate := range []string{v1alpha1.SchedulingGate, v1alpha1.AheadGate} {

@@ -14,12 +14,14 @@ import (
 
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/operators"
 )
 
 // admissionReview has the fields of an AdmissionReview that the rule of gates reads. Anybody who
 // may create pods writes most of it, so no other field of the pod is decoded: neither its
 // quantities nor its lists of unlimited length.
 type admissionReview struct {
+	signs                                 *operators.Signs // that the pod may have
 	apiVersion                            string
 	asked                                 bool // there is a request
 	uid                                   types.UID
@@ -34,13 +36,13 @@ func (r *admissionReview) creates() bool {
 }
 
 // readReview reads an AdmissionReview of admission.k8s.io/v1 about a pod.
-func readReview(body []byte) (*admissionReview, error) {
+func readReview(body []byte, signs *operators.Signs) (*admissionReview, error) {
 	body = bytes.TrimSpace(body)
 	length, err := bounded.Length(body)
 	if err == nil && length < len(body) {
 		err = errors.New("unexpected data after the object")
 	}
-	r := &admissionReview{}
+	r := &admissionReview{signs: signs}
 	if err == nil {
 		err = r.read(jx.DecodeBytes(body))
 	}
@@ -89,11 +91,13 @@ func word[T ~string](to *T) func(*jx.Decoder) error {
 
 func (r *admissionReview) read(d *jx.Decoder) error {
 	resource := map[string]func(*jx.Decoder) error{"group": word(&r.group), "resource": word(&r.plural)}
+	labels := slices.Concat(v1alpha1.GroupLabels(), []string{v1alpha1.LabelAhead}, r.signs.Labels)
+	annotations := append([]string{v1alpha1.AnnotationKoordinatorName}, r.signs.Annotations...)
 	object := map[string]func(*jx.Decoder) error{
 		"metadata": func(d *jx.Decoder) error {
 			return fields(d, map[string]func(*jx.Decoder) error{
-				"namespace": word(&r.pod.Namespace), "labels": keep(&r.pod.Labels, append(v1alpha1.GroupLabels(), v1alpha1.LabelAhead)),
-				"annotations": keep(&r.pod.Annotations, []string{v1alpha1.AnnotationKoordinatorName}), "ownerReferences": r.readOwners,
+				"namespace": word(&r.pod.Namespace), "labels": keep(&r.pod.Labels, labels),
+				"annotations": keep(&r.pod.Annotations, annotations), "ownerReferences": r.readOwners,
 			})
 		},
 		"spec": func(d *jx.Decoder) error {
@@ -136,19 +140,29 @@ func keep(to *map[string]string, keys []string) func(*jx.Decoder) error {
 	}
 }
 
-// readOwners keeps a DaemonSet, if there is one.
+// readOwners keeps a DaemonSet, and a controller that is a sign, if there are any.
 func (r *admissionReview) readOwners(d *jx.Decoder) error {
 	r.pod.OwnerReferences = nil
 	var owner metav1.OwnerReference // one for all, as there may be many
-	read := map[string]func(*jx.Decoder) error{"kind": word(&owner.Kind)}
+	var controls, daemonSet, sign bool
+	read := map[string]func(*jx.Decoder) error{
+		"apiVersion": word(&owner.APIVersion), "kind": word(&owner.Kind), "controller": func(d *jx.Decoder) (err error) {
+			controls, err = d.Bool()
+			return err
+		},
+	}
 	return bounded.Array(d, func(d *jx.Decoder) error {
-		owner.Kind = ""
+		owner, controls = metav1.OwnerReference{Controller: &controls}, false
 		if err := fields(d, read); err != nil {
 			return err
 		}
-		if owner.Kind == kindDaemonSet && len(r.pod.OwnerReferences) == 0 {
-			r.pod.OwnerReferences = append(r.pod.OwnerReferences, owner)
+		isDaemonSet, isSign := owner.Kind == kindDaemonSet && !daemonSet, !sign && r.signs.Owns(owner)
+		if isDaemonSet || isSign {
+			kept := owner
+			kept.Controller = new(controls)
+			r.pod.OwnerReferences = append(r.pod.OwnerReferences, kept)
 		}
+		daemonSet, sign = daemonSet || isDaemonSet, sign || isSign
 		return nil
 	})
 }

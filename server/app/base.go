@@ -39,16 +39,15 @@ type Base struct {
 	Load loadaware.Options
 }
 
-// NewBase returns the Base of a process of a name, whose view of the cluster is empty. The owners of a pod may be shown so
-// long after the pod.
-func NewBase(name string, o Options, ownerGrace time.Duration) *Base {
+// NewBase returns the Base of a process of a name, whose view of the cluster is empty. One that is live follows an API server.
+func NewBase(name string, o Options, live bool) *Base {
 	inspect.RegisterRuntime(o.Registry, o.Version)
 	owners := kinds.Set(o.Config.Gangs.Kinds)
 	return &Base{
 		Options: o,
 		About:   &inspect.Process{Name: name, Version: o.Version, Clock: clock.RealClock{}, Started: time.Now(), Flags: o.Flags},
 		Cluster: cluster.New(cluster.Options{
-			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume(), Affiliator: owners, OwnerGrace: ownerGrace,
+			Logger: o.Logger, Registerer: o.Registry, AssumeTTL: o.Config.Timeouts.Assume(), Affiliator: owners, Live: live,
 		}),
 		Owners: owners,
 		Load:   loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(o.Registry)},

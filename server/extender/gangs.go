@@ -131,7 +131,7 @@ type unknownMembers struct{ picker *picker }
 
 // claim refuses them: a gang is of pods that the watch shows.
 func (u *unknownMembers) claim(q *request, _ *memory, given advice) (claim, error) {
-	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.MayBelong(q.pod.Pod) {
+	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.Owners.MayBelong(q.pod.Pod) {
 		return leave(given), nil
 	}
 	return decide(u.picker.refuse(q, gang.ReasonUnknown)), nil

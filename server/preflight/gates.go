@@ -13,12 +13,13 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
 // policies tells whether the policies that gate pods are there, as this muster wants them.
 func (l *look) policies() error {
-	wanted, err := gatePolicies(l.members, l.pods)
+	wanted, err := gatePolicies(l.members, l.pods, l.Config.Gangs.Kinds)
 	for i, policy := range wanted {
 		l.policy([]string{"policy that gates members", "policy that gates pods of no group"}[i], policy)
 	}
@@ -32,8 +33,8 @@ type gatePolicy struct {
 }
 
 // gatePolicies reads what 'muster gate-policy' prints.
-func gatePolicies(ofMembers, ofPods []string) (all []gatePolicy, err error) {
-	for document := range strings.SplitSeq(admission.GatePolicies(ofMembers, ofPods), "\n---\n") {
+func gatePolicies(ofMembers, ofPods []string, kinds []config.GangKind) (all []gatePolicy, err error) {
+	for document := range strings.SplitSeq(admission.GatePolicies(ofMembers, ofPods, kinds), "\n---\n") {
 		object, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(document))
 		if err != nil {
 			return nil, err

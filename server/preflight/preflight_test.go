@@ -182,7 +182,7 @@ func TestAPolicyIsCurrentThatDiffersInDefaultsAlone(t *testing.T) {
 		"parameters":                   {func(s *spec) { s.ParamKind = &admissionregistrationv1.ParamKind{Kind: "ConfigMap"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policies, err := gatePolicies([]string{"default-scheduler"}, nil)
+			policies, err := gatePolicies([]string{"default-scheduler"}, nil, config.GangKinds())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 
 // New wires all of it, and opens its ports. Run must follow, as it closes them.
 func New(o Options) (_ *app.Process, err error) {
-	b := app.NewBase(reporter, o.Options, cluster.OwnerGrace)
+	b := app.NewBase(reporter, o.Options, true)
 	profiles, err := app.NewProfiles(app.ProfileOptions{
 		Registerer: b.Registry, Cluster: b.Cluster, Config: b.Config, Load: b.Load, SchedulerScores: true,
 	})
@@ -86,6 +86,7 @@ func New(o Options) (_ *app.Process, err error) {
 	maps.Copy(usage.Handled, b.Owners.Handled(b.Cluster))
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: api.Core, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.Leader.Dynamic, Metadata: api.Metadata, Handled: usage.Handled,
+		FindOwner: b.Owners.Finder(api.Metadata),
 	})
 	if err != nil {
 		return nil, err

@@ -45,6 +45,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{- /* The kinds of controllers whose pods start together (gangs.kinds), as JSON. */}}
+{{- define "muster.gangKinds" -}}
+{{- if hasKey (dig "gangs" dict .Values.config) "kinds" }}
+{{- .Values.config.gangs.kinds | default list | toJson }}
+{{- else }}
+{{- list "Job" "JobSet" "LeaderWorkerSet" "Kubeflow" "MPIJob" "RayCluster" "Volcano" "YuniKorn" "Kueue" "Grove" | toJson }}
+{{- end }}
+{{- end }}
+
 {{- /* The scheduler names of muster's profiles, as JSON. */}}
 {{- define "muster.schedulerNames" -}}
 {{- $names := list }}

@@ -22,11 +22,69 @@ matchConstraints:
   - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods], scope: Namespaced}
 {{- end }}
 
-{{- /* What cannot be a name makes no member, and nobody would lift the gate. */}}
+{{- /*
+What cannot be a name makes no member, and nobody would lift the gate. Pods of the controllers of others count by what they show:
+muster lifts the gate of one that turns out to be of no gang.
+
+  kinds  of controllers whose pods start together (gangs.kinds)
+*/}}
 {{- define "muster.policy.isMember" -}}
-["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label,
+["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"
+  {{- with include "muster.policy.labelsOfKinds" . }},{{ . }}{{ end }}].exists(label,
   object.metadata.?labels[?label].orValue("") != "") ||
+{{- with include "muster.policy.annotationsOfKinds" . }}
+[{{ . }}].exists(annotation,
+  object.metadata.?annotations[?annotation].orValue("") != "") ||
+{{- end }}
+{{- with include "muster.policy.ownersOfKinds" . }}
+object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) &&
+  owner.apiVersion.split("/")[0] + "/" + owner.kind in [{{ . }}]) ||
+{{- end }}
 object.metadata.?annotations[?"gang.scheduling.koordinator.sh/name"].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
+{{- end }}
+
+{{- /* By these a pod shows that it may be of one of the kinds: its labels, its annotations, or its controller. */}}
+{{- define "muster.policy.labelsOfKinds" -}}
+{{- $next := "" }}
+{{- range .kinds }}
+{{- $labels := "" }}
+{{- if eq . "IndexedJob" }}{{ $labels = `"batch.kubernetes.io/job-completion-index"` }}
+{{- else if eq . "JobSet" }}{{ $labels = `"jobset.sigs.k8s.io/jobset-name"` }}
+{{- else if eq . "LeaderWorkerSet" }}{{ $labels = `"leaderworkerset.sigs.k8s.io/name"` }}
+{{- else if eq . "Kubeflow" "MPIJob" }}{{ $labels = `"training.kubeflow.org/job-name"` }}
+{{- else if eq . "Spark" }}{{ $labels = `"sparkoperator.k8s.io/app-name"` }}
+{{- else if eq . "Kueue" }}{{ $labels = `"kueue.x-k8s.io/pod-group-name"` }}
+{{- else if eq . "Grove" }}{{ $labels = `"grove.io/podgang"` }}
+{{- end }}
+{{- with $labels }}{{ $next }}{{ . }}{{ $next = "," }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.policy.annotationsOfKinds" -}}
+{{- $next := "" }}
+{{- range .kinds }}
+{{- $annotations := "" }}
+{{- if eq . "Volcano" }}{{ $annotations = `"scheduling.k8s.io/group-name","scheduling.volcano.sh/group-name"` }}
+{{- else if eq . "YuniKorn" }}{{ $annotations = `"yunikorn.apache.org/task-group-name"` }}
+{{- end }}
+{{- with $annotations }}{{ $next }}{{ . }}{{ $next = "," }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "muster.policy.ownersOfKinds" -}}
+{{- $next := "" }}
+{{- range .kinds }}
+{{- $owners := "" }}
+{{- if eq . "JobSet" }}{{ $owners = `"jobset.x-k8s.io/JobSet"` }}
+{{- else if eq . "LeaderWorkerSet" }}{{ $owners = `"leaderworkerset.x-k8s.io/LeaderWorkerSet"` }}
+{{- else if eq . "Kubeflow" }}
+{{- $owners = `"kubeflow.org/PyTorchJob","kubeflow.org/TFJob","kubeflow.org/XGBoostJob","kubeflow.org/PaddleJob","kubeflow.org/JAXJob"` }}
+{{- else if eq . "MPIJob" }}{{ $owners = `"kubeflow.org/MPIJob"` }}
+{{- else if eq . "RayCluster" }}{{ $owners = `"ray.io/RayCluster"` }}
+{{- else if eq . "Spark" }}{{ $owners = `"sparkoperator.k8s.io/SparkApplication"` }}
+{{- end }}
+{{- with $owners }}{{ $next }}{{ . }}{{ $next = "," }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{- /* The list is a map by name: other gates stay. */}}
@@ -86,6 +144,7 @@ ahead that are opted in. A pod's own label decides, and without one that of its 
 
   schedulers  whose members of gangs are gated
   ahead       those whose pods of no group are gated, if there are any
+  kinds       of controllers whose pods start together
 */}}
 {{- define "muster.policy.gates" -}}
 # Gates the members of gangs when they are created. muster lifts the gates.
@@ -243,6 +302,7 @@ see the namespace: its binding does.
 
   schedulers  that pods can be given to
   gated       those whose members of gangs are gated, if there are any
+  kinds       of controllers whose pods start together
   managed     whether pods are made managed
 */}}
 {{- define "muster.policy.scheduler" -}}

@@ -28,10 +28,7 @@
 
 {{- /* The controllers of others whose pods start together, by config.gangs.kinds. */}}
 {{- define "muster.rules.gangKinds" }}
-{{- $kinds := dig "gangs" "kinds" list .Values.config }}
-{{- if not (hasKey (dig "gangs" dict .Values.config) "kinds") }}
-{{- $kinds = list "Job" "JobSet" "LeaderWorkerSet" "Kubeflow" "MPIJob" "RayCluster" "Volcano" "Grove" }}
-{{- end }}
+{{- $kinds := include "muster.gangKinds" . | fromJsonArray }}
 {{- $jobs := false }}
 {{- range list "Job" "IndexedJob" "JobSet" "MPIJob" }}{{ if has . $kinds }}{{ $jobs = true }}{{ end }}{{ end }}
 {{- if $jobs }}

@@ -24,7 +24,8 @@ func Kind() operators.Kind {
 
 // Indexed returns Jobs that ask for it, and those whose pods have an index and all run at once.
 func Indexed() operators.Kind {
-	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Asks: func(job operators.Object) cluster.Asks {
+	marks := operators.Marks{Labels: []string{batchv1.JobCompletionIndexAnnotation}} // which is a label as well
+	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Asks: func(job operators.Object) cluster.Asks {
 		parallelism := job.Number(1, "spec", "parallelism")
 		rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
 			job.Number(0, "spec", "completions") == parallelism

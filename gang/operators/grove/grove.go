@@ -23,6 +23,7 @@ func Kind() operators.Kind {
 			GroupVersionResource: schema.GroupVersionResource{Group: "scheduler.grove.io", Version: "v1alpha1", Resource: "podgangs"},
 			Kind:                 "PodGang",
 		}},
+		Marks: operators.Marks{Labels: []string{labelGang}},
 		Names: func(pod *corev1.Pod) string { return pod.Labels[labelGang] },
 		Place: operators.Labelled(labelClique),
 		Asks: func(gang operators.Object) (asks cluster.Asks) {

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	labelName  = "leaderworkerset.sigs.k8s.io/name"
 	labelGroup = "leaderworkerset.sigs.k8s.io/group-index"
 	exclusive  = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 )
@@ -24,6 +25,7 @@ func Kind() operators.Kind {
 			Kind:                 "LeaderWorkerSet",
 		}},
 		Through: []schema.GroupKind{operators.StatefulSet, operators.Pod},
+		Marks:   operators.Marks{Labels: []string{labelName}},
 		Asks:    asks,
 		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelGroup], "" },
 	}

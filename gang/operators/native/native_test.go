@@ -58,7 +58,7 @@ func TestAPodWaitsForItsPodGroupToAppear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.OwnerHandler(kind.Groups[0].GroupKind()).Watched(nil)
+	c.Owners.Handler(kind.Groups[0].GroupKind()).Watched(nil)
 	want := members()
 	want["lonely"] = "waits: pod lonely: its KubernetesPodGroup has not been seen yet"
 	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {

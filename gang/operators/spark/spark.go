@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	labelName  = "sparkoperator.k8s.io/app-name"
 	labelRole  = "spark-role"
 	maxPending = "spark.kubernetes.allocation.maxPendingPods"
 	executor   = "executor"
@@ -29,6 +30,7 @@ func Kind() operators.Kind {
 			Kind:                 "SparkApplication",
 		}},
 		Through: []schema.GroupKind{operators.Pod},
+		Marks:   operators.Marks{Labels: []string{labelName}},
 		Asks:    asks,
 		Place:   operators.Labelled(labelRole),
 		Alone:   alone,

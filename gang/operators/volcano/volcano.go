@@ -26,6 +26,7 @@ func Kind() operators.Kind {
 			GroupVersionResource: schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"},
 			Kind:                 "PodGroup",
 		}},
+		Marks: operators.Marks{Annotations: []string{annotation, otherAnnotation}},
 		Names: func(pod *corev1.Pod) string {
 			return cmp.Or(pod.Annotations[annotation], pod.Annotations[otherAnnotation])
 		},

@@ -31,6 +31,7 @@ func application(pod *corev1.Pod) string {
 func Kind() operators.Kind {
 	return operators.Kind{
 		Name: config.GangKindYuniKorn, Through: []schema.GroupKind{operators.Pod},
+		Marks: operators.Marks{Annotations: []string{groupOf}},
 		Says: func(pod *corev1.Pod, controller *cluster.Owner) (operators.Said, bool) {
 			role, name := pod.Annotations[groupOf], application(pod)
 			if role == "" {

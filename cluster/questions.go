@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// askAfter is how long watches have to show an object before anybody is asked. They lag for less.
+	askAfter = time.Second
+	// askAgain is how long an object that was found, or could not be looked for, has at most until it is looked for again.
+	askAgain = time.Minute
+)
+
+// reference names an object for a pod, or for an owner of one. It has no UID where the pod itself only names the object.
+type reference struct {
+	ownerKey
+	types.UID
+}
+
+// String names the object.
+func (r reference) String() string { return r.GroupKind.String() + " " + r.NamespacedName.String() }
+
+// questions ask whether there are the objects that pods refer to and no watch has shown. All pods that refer to one object ask
+// one question, and its answer counts for as long as there is such a pod: an owner is made before its pods, so that one that is
+// not there will never be. A user can make up owners of thousands of pods: namespaces ask in turn, so that
+// each keeps only itself waiting.
+//
+// The caller holds the lock of the cluster.
+type questions struct {
+	clock clock.WithDelayedExecution
+	lock  sync.Locker
+	about map[reference]*question
+	by    map[types.UID][]reference // what a pod asks about
+	turns []string                  // namespaces in which a question is due, in their order
+	due   map[string][]*question    // by namespace, in their order; withdrawn ones among them
+	ready chan struct{}             // has room for a word that a question is due
+}
+
+type question struct {
+	reference
+	pods   sets.Set[types.UID]
+	timer  clock.Timer
+	asked  int  // how often
+	absent bool // there is no such object
+}
+
+func newQuestions(c clock.WithDelayedExecution, lock sync.Locker) questions {
+	return questions{
+		clock: c, lock: lock, about: map[reference]*question{}, by: map[types.UID][]reference{}, due: map[string][]*question{},
+		ready: make(chan struct{}, 1),
+	}
+}
+
+// raise has a pod ask about some objects, and about no others any more.
+func (q *questions) raise(pod types.UID, about []reference) {
+	before := q.by[pod]
+	for _, ref := range about {
+		one := q.about[ref]
+		if one == nil {
+			one = &question{reference: ref, pods: sets.New[types.UID]()}
+			q.about[ref] = one
+			q.putOff(one)
+		}
+		one.pods.Insert(pod)
+	}
+	if q.by[pod] = about; len(about) == 0 {
+		delete(q.by, pod)
+	}
+	for _, ref := range before {
+		if one := q.about[ref]; !slices.Contains(about, ref) && one.pods.Delete(pod).Len() == 0 {
+			q.withdraw(one)
+		}
+	}
+}
+
+// absent reports whether it is known that there is no such object.
+func (q *questions) absent(ref reference) bool { return q.about[ref] != nil && q.about[ref].absent }
+
+// putOff has a question be due later, and later each time.
+func (q *questions) putOff(one *question) {
+	wait := min(askAfter<<min(one.asked, 10), askAgain)
+	one.timer = q.clock.AfterFunc(wait, func() {
+		q.lock.Lock()
+		defer q.lock.Unlock()
+		if q.raised(one) {
+			q.queue(one)
+		}
+	})
+}
+
+// raised reports whether anybody still waits for an answer.
+func (q *questions) raised(one *question) bool { return q.about[one.reference] == one && !one.absent }
+
+func (q *questions) queue(one *question) {
+	if len(q.due[one.Namespace]) == 0 {
+		q.turns = append(q.turns, one.Namespace)
+	}
+	q.due[one.Namespace] = append(q.due[one.Namespace], one)
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// next takes a question that is due, of the namespace whose turn it is; nil for none.
+func (q *questions) next() *question {
+	for len(q.turns) > 0 {
+		namespace := q.turns[0]
+		q.turns = q.turns[1:]
+		waiting := q.due[namespace]
+		for len(waiting) > 0 && !q.raised(waiting[0]) {
+			waiting = waiting[1:]
+		}
+		if len(waiting) < 2 {
+			delete(q.due, namespace)
+		} else {
+			q.due[namespace] = waiting[1:]
+			q.turns = append(q.turns, namespace)
+		}
+		if len(waiting) > 0 {
+			waiting[0].asked++
+			return waiting[0]
+		}
+	}
+	return nil
+}
+
+// settle notes that there is no such object. It returns the pods that have asked.
+func (q *questions) settle(one *question) []types.UID {
+	one.absent = true
+	return slices.Sorted(maps.Keys(one.pods))
+}
+
+// reopen forgets the answers about objects of a kind.
+func (q *questions) reopen(kind schema.GroupKind) {
+	for _, one := range q.about {
+		if one.GroupKind == kind && one.absent {
+			one.absent, one.asked = false, 0
+			q.putOff(one)
+		}
+	}
+}
+
+func (q *questions) withdraw(one *question) {
+	delete(q.about, one.reference)
+	one.timer.Stop()
+}
