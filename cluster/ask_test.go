@@ -80,7 +80,7 @@ func TestAPodWaitsForAnOwnerForAsLongAsThereIsOne(t *testing.T) {
 
 // A group that a pod names may be made at any time, where there is such a resource.
 func TestAPodWaitsForTheGroupThatItNames(t *testing.T) {
-	absent := apierrors.NewNotFound(schema.GroupResource{}, "")
+	absent, denied := apierrors.NewNotFound(schema.GroupResource{}, ""), apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 	for name, test := range map[string]struct {
 		watched func(h *household)
 		err     error
@@ -90,7 +90,7 @@ func TestAPodWaitsForTheGroupThatItNames(t *testing.T) {
 		"its watch has yet to begin":   {func(*household) {}, nil, "unseen: awaited", true},
 		"there is no such resource":    {func(*household) {}, absent, "", true},
 		"its watch runs":               {func(h *household) { h.sets.Watched(nil) }, absent, "unseen: awaited", false},
-		"muster may not read it":       {func(h *household) { h.sets.Watched(apierrors.NewForbidden(schema.GroupResource{}, "", nil)) }, nil, "", false},
+		"muster may not read it":       {func(h *household) { h.sets.Watched(denied) }, nil, "", false},
 		"the resource has gone, again": {func(h *household) { h.sets.Watched(nil); h.sets.Drop() }, absent, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

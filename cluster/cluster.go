@@ -22,8 +22,8 @@ type Options struct {
 	AssumeTTL time.Duration
 	// Affiliator says to what pods belong; to nothing when nil.
 	Affiliator Affiliator
-	// Live says that a Watcher fills the view, which may show the owner of a pod after the pod. Else all that there is
-	// is in the view at once.
+	// Live says that a Watcher fills the view, which may show the owner of a pod after the pod. Else the view has
+	// everything at once.
 	Live bool
 	// Clock says when assumptions expire; by default the real one.
 	Clock clock.WithDelayedExecution

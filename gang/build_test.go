@@ -80,7 +80,9 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 			t.Fatal(err)
 		}
 		registry, log, now := prometheus.NewRegistry(), slog.New(slog.DiscardHandler), clock.RealClock{}
-		c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second, Affiliator: kinds.Set(cfg.Gangs.Kinds), Live: true})
+		c := cluster.New(cluster.Options{
+			Logger: log, Registerer: registry, AssumeTTL: 30 * time.Second, Affiliator: kinds.Set(cfg.Gangs.Kinds), Live: true,
+		})
 		p := &process{T: t, cluster: c, registry: registry}
 		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
 		limits.Few = 0

@@ -144,6 +144,8 @@ func TestTheGateOfAPodIsLiftedByWhatItsControllerIs(t *testing.T) {
 	object := func(uid types.UID, roles ...cluster.Role) *cluster.Owner {
 		return cluster.NewOwner(ray, &metav1.ObjectMeta{Namespace: "default", Name: "r", UID: uid}, cluster.Asks{Roles: roles})
 	}
+	denied := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	both := cluster.Role{Name: "headgroup", Min: 2, All: 2}
 	head, worker := cluster.Role{Name: "headgroup", Min: 1, All: 1}, cluster.Role{Name: "gpu", Min: 1, All: 1}
 	for name, test := range map[string]struct {
 		tell func(cluster.CustomHandler)
@@ -152,8 +154,8 @@ func TestTheGateOfAPodIsLiftedByWhatItsControllerIs(t *testing.T) {
 		"it may be shown yet":           {func(cluster.CustomHandler) {}, nil},
 		"it starts a gang":              {func(h cluster.CustomHandler) { h.Set(object("r", head, worker)) }, nil},
 		"it starts one pod":             {func(h cluster.CustomHandler) { h.Set(object("r", head)) }, []string{"lift r-0"}},
-		"nobody may say whether it is":  {func(h cluster.CustomHandler) { h.Watched(apierrors.NewForbidden(schema.GroupResource{}, "", nil)) }, []string{"lift r-0"}},
-		"it is the gang of all of them": {func(h cluster.CustomHandler) { h.Set(object("r", cluster.Role{Name: "headgroup", Min: 2, All: 2})) }, nil},
+		"nobody may say whether it is":  {func(h cluster.CustomHandler) { h.Watched(denied) }, []string{"lift r-0"}},
+		"it is the gang of all of them": {func(h cluster.CustomHandler) { h.Set(object("r", both)) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runGated(t, config.GatesUntilMembers, func(p *process) {

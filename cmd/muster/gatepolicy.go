@@ -24,7 +24,8 @@ their namespace. It leaves alone pods of DaemonSets, of the priority classes of 
 and with a node.
 
 The policies name the schedulerName of each such profile, and how pods of gangs.kinds are known:
-print them again when a profile is added, renamed, or gated otherwise, or when kinds change. A pod that is not gated starts as it would without.
+print them again when a profile is added, renamed, or gated otherwise, or when kinds change. A
+pod that is not gated starts as it would without.
 
 Delete them before muster goes, and then lift what gates there are: 'muster release'.`,
 		Example: `  muster gate-policy --config muster.yaml | kubectl apply --server-side -f -`,

@@ -213,7 +213,8 @@ func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string
 
 // A pod that takes the place of a lost one goes alone, though others have ended meanwhile and muster does not remember the start.
 func TestAPodOfAJobSetIsReplaced(t *testing.T) {
-	o, w := newOperator(t, schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, "JobSet", muster.Options{})
+	resource := schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
+	o, w := newOperator(t, resource, "JobSet", muster.Options{})
 	o.createNodes(workload.NewNodes("node", 7, "4")...)
 	pods := jobSet(o)
 	w.settles(exactly(map[string]int{"": pods}))

@@ -46,7 +46,8 @@ func listed(t *testing.T, answers map[string]any, asked *[]string) metadata.Inte
 
 func TestAnOwnerIsListedByItsName(t *testing.T) {
 	const group = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets?metadata.name="
-	const mpi2, mpi1 = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs?metadata.name=m", "/apis/kubeflow.org/v1/namespaces/team/mpijobs?metadata.name=m"
+	const mpi2 = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs?metadata.name=m"
+	const mpi1 = "/apis/kubeflow.org/v1/namespaces/team/mpijobs?metadata.name=m"
 	const pod = "/api/v1/namespaces/team/pods?metadata.name=p,status.phase!=Failed,status.phase!=Succeeded"
 	jobSet, mpiJob := schema.GroupKind{Group: "jobset.x-k8s.io", Kind: "JobSet"}, schema.GroupKind{Group: "kubeflow.org", Kind: "MPIJob"}
 	for name, test := range map[string]struct {
