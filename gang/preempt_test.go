@@ -315,6 +315,29 @@ func TestAGangWhoseMembersKeepApartSaysThatEvictionsWouldNotHelp(t *testing.T) {
 	})
 }
 
+func TestNobodyIsEvictedForAGangWhereNobodyMayBe(t *testing.T) {
+	for name, nobody := range map[string]bool{"some may": false, "nobody may": true} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.limit(func(l *Limits) { l.EvictNobody = nobody })
+				p.running(1)
+				gang := members("g", 1, "3", ofPriority(10))
+				p.set(podGroup("g", 1), gang[0])
+				p.after(time.Second)
+				p.filter(gang[0])
+				if asked := p.preempt(gang[0]) != ""; asked == nobody {
+					t.Errorf("kube-scheduler is told to evict: %t, want %t", asked, !nobody)
+				}
+				p.after(time.Minute)
+				evicted := slices.ContainsFunc(p.written(), func(write string) bool { return strings.HasPrefix(write, "evict ") })
+				if evicted == nobody {
+					t.Errorf("muster evicts: %t, want %t", evicted, !nobody)
+				}
+			})
+		})
+	}
+}
+
 func TestAMemberThatNeedsNoVictimsWaitsForThoseOfOthers(t *testing.T) {
 	run(t, func(p *process) {
 		victim := p.running(1)[0]

@@ -117,10 +117,7 @@ func newGangs(
 	if gangs.WhenShort == config.WhenShortBreak {
 		limits.BreakAfter = gangs.BreakAfter()
 	}
-	limits.EvictWhole = gangs.Evict != config.EvictMembers
-	if gangs.Evict == config.EvictNever {
-		limits.Preempt = 0
-	}
+	limits.EvictNobody, limits.EvictWhole = gangs.Evict == config.EvictNever, gangs.Evict == config.EvictWhole
 	options := gang.Options{
 		Logger:     b.Logger,
 		Registerer: b.Registry,

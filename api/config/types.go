@@ -283,7 +283,7 @@ const (
 	EvictWhole Evict = "Whole"
 	// EvictMembers does so too, and members that are not in the way run on.
 	EvictMembers Evict = "Members"
-	// EvictNever has muster look for no victims, for schedulers that are to evict nobody.
+	// EvictNever has nobody evicted for a gang, whether kube-scheduler asks or not.
 	EvictNever Evict = "Never"
 )
 

@@ -30,6 +30,8 @@ type Limits struct {
 	// BreakAfter is how long after its start too few members of a gang may be bound, where gangs start without calls,
 	// before those are evicted. 0 is for ever.
 	BreakAfter time.Duration
+	// EvictNobody has no victims sought for a gang, whether the scheduler asks or not.
+	EvictNobody bool
 	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.
 	EvictWhole bool
 	// Rest is how long the search for victims rests at least after it found none.
