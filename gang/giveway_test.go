@@ -139,12 +139,12 @@ func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
 		call := p.start(starting[0])[0]
 		for _, test := range []struct {
 			victims []types.UID
-			want    Harm
+			want    core.Harm
 		}{
-			{[]types.UID{"somebody"}, NoHarm},
-			{[]types.UID{"running-0"}, NoHarm},
-			{[]types.UID{"running-0", "running-1"}, BreaksGang},
-			{[]types.UID{"somebody", "starting-0"}, BreaksStart},
+			{[]types.UID{"somebody"}, core.NoHarm},
+			{[]types.UID{"running-0"}, core.NoHarm},
+			{[]types.UID{"running-0", "running-1"}, core.BreaksGang},
+			{[]types.UID{"somebody", "starting-0"}, core.BreaksStart},
 		} {
 			if got := p.Harms(map[string][]types.UID{"a": test.victims})["a"]; got != test.want {
 				t.Errorf("harm of evicting %v: %d, want %d", test.victims, got, test.want)
@@ -158,32 +158,32 @@ func TestASinglePodHasTheSameEvictedOfGangsAsAGang(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		given func(p *process)
-		want  Harm // of the eviction of g-0
+		want  core.Harm // of the eviction of g-0
 	}{
 		{"one that a fault left half bound, and whose rest has places", func(p *process) {
 			p.set(podGroup("g", 4))
 			p.set(objects(members("g", 2, "1", on("a")))...)
 			p.set(objects(members("g", 4, "1")[2:])...)
-		}, BreaksStart},
+		}, core.BreaksStart},
 		{"one that a fault left half bound, and whose rest has no place", func(p *process) {
 			p.set(podGroup("g", 4))
 			p.set(objects(members("g", 2, "1", on("a")))...)
 			p.set(objects(members("g", 4, "9")[2:])...)
-		}, NoHarm},
+		}, core.NoHarm},
 		{"one with a member too many, and none is going", func(p *process) {
 			p.set(podGroup("g", 2))
 			p.set(objects(members("g", 3, "1", on("a")))...)
-		}, NoHarm},
+		}, core.NoHarm},
 		{"one with a member too many, which is going", func(p *process) {
 			p.set(podGroup("g", 2))
 			pods := members("g", 3, "1", on("a"))
 			p.set(pods[0], pods[1], leaving(pods[2]))
-		}, BreaksGang},
+		}, core.BreaksGang},
 		{"one whose member is going", func(p *process) {
 			p.set(podGroup("g", 2))
 			pods := members("g", 2, "1", on("a"))
 			p.set(leaving(pods[0]), pods[1])
-		}, NoHarm},
+		}, core.NoHarm},
 		{"a role of a gang that runs, while another role is about to be completed", func(p *process) {
 			for _, name := range []string{"g", "other"} {
 				group := podGroup(name, 2)
@@ -192,7 +192,7 @@ func TestASinglePodHasTheSameEvictedOfGangsAsAGang(t *testing.T) {
 			}
 			p.set(objects(members("g", 3, "1", on("a")))...)
 			p.set(objects(members("other", 2, "1"))...)
-		}, BreaksStart},
+		}, core.BreaksStart},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			run(t, func(p *process) {

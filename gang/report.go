@@ -7,7 +7,7 @@ import (
 )
 
 // Report says how far all gangs are, in the order in which they are planned.
-func (m *Manager) Report() []Summary {
+func (m *Manager) Report() []core.Summary {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.look()
@@ -15,7 +15,7 @@ func (m *Manager) Report() []Summary {
 }
 
 // About says all about the gangs of a name: there may be one for each label.
-func (m *Manager) About(name types.NamespacedName) []Details {
+func (m *Manager) About(name types.NamespacedName) []core.Details {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.look()
@@ -24,7 +24,7 @@ func (m *Manager) About(name types.NamespacedName) []Details {
 
 // Member says how far a pod is as a member of a gang, and how far that is. It reports false for a pod
 // that is of none.
-func (m *Manager) Member(uid types.UID) (Summary, Member, bool) {
+func (m *Manager) Member(uid types.UID) (core.Summary, core.Member, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()

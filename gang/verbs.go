@@ -11,16 +11,16 @@ import (
 )
 
 // Filter decides about a pod, as the watch shows it, that the scheduler asks about for a number of nodes.
-func (m *Manager) Filter(pod *cluster.Pod, nodes int) Decision {
+func (m *Manager) Filter(pod *cluster.Pod, nodes int) core.Decision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
 	m.complete(podPriority(pod), pod.UID)
 	if !m.state.Knows(pod.UID) {
 		if _, member := membership.Of(pod); member { // nobody has told of it
-			return Decision{Reason: ReasonUnknown}
+			return core.Decision{Reason: core.ReasonUnknown}
 		}
-		return Decision{}
+		return core.Decision{}
 	}
 	m.asked = core.Asked{Pod: pod, Nodes: nodes}
 	decision := m.apply(&m.asked).decision
@@ -68,13 +68,13 @@ func (m *Manager) Refused(pod *cluster.Pod) { m.do(core.Refused{UID: pod.UID}) }
 // Preempt decides about a pod, as the watch shows it, that the scheduler would evict others for. It reports
 // false for a pod of no gang, or of a gang that has started: for such a pod alone others may be evicted. Until
 // all victims are gone, Filter refuses the members. So no call is held for victims that take their time.
-func (m *Manager) Preempt(pod *cluster.Pod) (answer Preemption, starting bool) {
+func (m *Manager) Preempt(pod *cluster.Pod) (answer core.Preemption, starting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()
 	if !m.state.Knows(pod.UID) {
 		_, member := membership.Of(pod)
-		return Preemption{}, member // if so, nobody has told of it
+		return core.Preemption{}, member // if so, nobody has told of it
 	}
 	preempted := m.apply(core.Preempts{UID: pod.UID}).preempted
 	return preempted.Preemption, preempted.Starting
@@ -117,7 +117,7 @@ func (m *Manager) PlacesAlone(uid types.UID) bool {
 
 // Harms says for each node what the evictions on it would do, for a pod of no gang, if no other node had
 // evictions: by the rules of evictions for gangs. The eviction of a pod that goes in any case does no harm.
-func (m *Manager) Harms(victims map[string][]types.UID) map[string]Harm {
+func (m *Manager) Harms(victims map[string][]types.UID) map[string]core.Harm {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.receive()

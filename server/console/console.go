@@ -7,7 +7,7 @@ import (
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/placement/nomination"
@@ -21,11 +21,11 @@ import (
 // Gangs tells of groups of pods that start together, as a [gang.Manager] does.
 type Gangs interface {
 	// Report is on all gangs, in the order in which they are planned.
-	Report() []gang.Summary
+	Report() []core.Summary
 	// About is on the gangs of a name.
-	About(name types.NamespacedName) []gang.Details
+	About(name types.NamespacedName) []core.Details
 	// Member is on the pod of a UID, and its gang.
-	Member(uid types.UID) (gang.Summary, gang.Member, bool)
+	Member(uid types.UID) (core.Summary, core.Member, bool)
 }
 
 // Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.

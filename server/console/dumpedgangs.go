@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 )
 
 // dumpedGangs are the gangs of a dump. No scheduler asks about their members, so none is ever denied: why they wait is read
@@ -13,7 +13,7 @@ import (
 type dumpedGangs struct{ Gangs }
 
 // Report implements Gangs.
-func (d dumpedGangs) Report() []gang.Summary {
+func (d dumpedGangs) Report() []core.Summary {
 	all := d.Gangs.Report()
 	for i := range all {
 		all[i].Why = whyInADump(&all[i])
@@ -22,7 +22,7 @@ func (d dumpedGangs) Report() []gang.Summary {
 }
 
 // About implements Gangs.
-func (d dumpedGangs) About(name types.NamespacedName) []gang.Details {
+func (d dumpedGangs) About(name types.NamespacedName) []core.Details {
 	all := d.Gangs.About(name)
 	for i := range all {
 		all[i].Why = whyInADump(&all[i].Summary)
@@ -31,7 +31,7 @@ func (d dumpedGangs) About(name types.NamespacedName) []gang.Details {
 }
 
 // Member implements Gangs.
-func (d dumpedGangs) Member(uid types.UID) (gang.Summary, gang.Member, bool) {
+func (d dumpedGangs) Member(uid types.UID) (core.Summary, core.Member, bool) {
 	s, member, known := d.Gangs.Member(uid)
 	if known {
 		s.Why = whyInADump(&s)
@@ -39,7 +39,7 @@ func (d dumpedGangs) Member(uid types.UID) (gang.Summary, gang.Member, bool) {
 	return s, member, known
 }
 
-func whyInADump(s *gang.Summary) string {
+func whyInADump(s *core.Summary) string {
 	missing := s.MinMember - s.Pending - s.Bound - s.Succeeded
 	switch {
 	case s.Pending == 0:

@@ -7,7 +7,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"k8s.io/apimachinery/pkg/types"
 
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/remote"
 )
@@ -19,7 +19,7 @@ func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 	if s.options.Gangs == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
 	}
-	return gangsPage{remote.AllGangs{Gangs: append([]gang.Summary{}, s.options.Gangs.Report()...)}}, nil
+	return gangsPage{remote.AllGangs{Gangs: append([]core.Summary{}, s.options.Gangs.Report()...)}}, nil
 }
 
 // Text implements [inspect.Answer].

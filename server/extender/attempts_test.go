@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -69,7 +69,7 @@ func TestAttemptsAreCountedByProfileAndResult(t *testing.T) {
 		},
 		{
 			"a member of a gang whose call ends by its own time", func(b *bench) {
-				b.permits(gang.ErrKept)
+				b.permits(core.ErrKept)
 				pod := b.Pending(servertest.Pod("p", "1"))
 				b.Filter(pod, "a")
 				b.bind(pod, "a")

@@ -13,7 +13,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/predicates"
 )
 
@@ -40,7 +40,7 @@ func outcomeOf(ctx context.Context, err error) string {
 	switch {
 	case err == nil:
 		return outcomeOK
-	case errors.Is(err, gang.ErrKept):
+	case errors.Is(err, core.ErrKept):
 		return outcomeKept
 	case errors.Is(err, errNotThere), apierrors.IsNotFound(err):
 		return outcomeGone

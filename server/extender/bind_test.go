@@ -30,7 +30,6 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/server/servertest"
 )
@@ -151,7 +150,7 @@ func TestAMemberThatIsToComeAgainIsNoError(t *testing.T) {
 		outcome string
 		logged  bool
 	}{
-		"the call has taken as long as one may": {gang.ErrKept, outcomeKept, false},
+		"the call has taken as long as one may": {core.ErrKept, outcomeKept, false},
 		"the time of the gang is up":            {core.ErrTimeout, outcomeError, true},
 	} {
 		t.Run(name, func(t *testing.T) {

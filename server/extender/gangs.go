@@ -9,7 +9,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/predicates"
 )
@@ -21,15 +21,15 @@ type Gangs interface {
 	// Bound reports the result of a binding.
 	Bound(uid types.UID, err error)
 	// Filter decides about a pod that the scheduler asks about for a number of nodes.
-	Filter(pod *cluster.Pod, nodes int) gang.Decision
+	Filter(pod *cluster.Pod, nodes int) core.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
 	Placed(uid types.UID, node string)
 	// Refused says that the scheduler was told of no node for a pod.
 	Refused(pod *cluster.Pod)
 	// Preempt decides about a pod that the scheduler would evict others for.
-	Preempt(pod *cluster.Pod) (answer gang.Preemption, starting bool)
+	Preempt(pod *cluster.Pod) (answer core.Preemption, starting bool)
 	// Harms says what the evictions on each of some nodes would do to gangs.
-	Harms(victims map[string][]types.UID) map[string]gang.Harm
+	Harms(victims map[string][]types.UID) map[string]core.Harm
 	// GiveWay makes room for a pod if plans of lower priority are in the way.
 	GiveWay(pod *cluster.Pod, store *predicates.VerdictStore) bool
 	// Planned reports whether a pod counts on its node only since it was planned there.
@@ -100,10 +100,10 @@ func (m *members) spare(victims victims) (harmless bool) {
 		}
 	}
 	harm := m.manager.Harms(uids)
-	maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksStart })
+	maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == core.BreaksStart })
 	for _, of := range harm {
-		if of == gang.NoHarm {
-			maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == gang.BreaksGang })
+		if of == core.NoHarm {
+			maps.DeleteFunc(victims, func(node string, _ *extenderv1.MetaVictims) bool { return harm[node] == core.BreaksGang })
 			return true
 		}
 	}
@@ -134,5 +134,5 @@ func (u *unknownMembers) claim(q *request, _ *memory, given advice) (claim, erro
 	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.Owners.MayBelong(q.pod.Pod) {
 		return leave(given), nil
 	}
-	return decide(u.picker.refuse(q, gang.ReasonUnknown)), nil
+	return decide(u.picker.refuse(q, core.ReasonUnknown)), nil
 }

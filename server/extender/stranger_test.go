@@ -15,7 +15,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -104,7 +104,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 		started := time.Now()
 		var filtered extenderv1.ExtenderFilterResult
 		b.answer("filter", extenderv1.ExtenderArgs{Pod: ghost, NodeNames: &[]string{"a"}}, &filtered)
-		if len(*filtered.NodeNames) != 0 || filtered.FailedAndUnresolvableNodes["a"] != gang.ReasonUnknown {
+		if len(*filtered.NodeNames) != 0 || filtered.FailedAndUnresolvableNodes["a"] != core.ReasonUnknown {
 			t.Errorf("a member that nobody knows is offered %v, refused for %v", *filtered.NodeNames, filtered.FailedAndUnresolvableNodes)
 		}
 		if waited := time.Since(started); waited != watchLag {

@@ -3,17 +3,17 @@ package remote
 import (
 	"context"
 
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 )
 
 // AllGangs is all gangs, in the order in which they are planned.
 type AllGangs struct {
-	Gangs []gang.Summary `json:"gangs"`
+	Gangs []core.Summary `json:"gangs"`
 }
 
 // NamedGangs is the gangs of one name: there may be one for each label.
 type NamedGangs struct {
-	Gangs []gang.Details `json:"gangs"`
+	Gangs []core.Details `json:"gangs"`
 }
 
 // Gangs asks for the names of all gangs, namespace/name.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/predicates"
 )
@@ -25,7 +25,7 @@ type GangReasons struct {
 
 // GangReason is why a gang waits.
 type GangReason struct {
-	gang.Details
+	core.Details
 	// Missing is how many pods are yet to be created for a quorum.
 	Missing int `json:"missing"`
 	// Seeking are members without a place; members that are alike are one entry. MoreSeeking counts members that were
@@ -74,7 +74,7 @@ func (c *Client) WhyGang(ctx context.Context, namespace, name string) (*GangReas
 	return told, nil
 }
 
-func (c *Client) whyGang(ctx context.Context, namespace string, g *gang.Details) (*GangReason, error) {
+func (c *Client) whyGang(ctx context.Context, namespace string, g *core.Details) (*GangReason, error) {
 	there := g.Pending + g.Placed + g.Held + g.Binding + g.Bound + g.Succeeded
 	r := &GangReason{Details: *g, Missing: max(0, g.MinMember-there)}
 	if g.Why == "" {
