@@ -329,7 +329,7 @@ func TestAProcessGoesOnWithTheRoomThatTheFormerOneKept(t *testing.T) {
 			runAhead(t, func(p *process) {
 				victim := leaving(members("low", 1, "1", alone, on("a"), grace(600), ofPriority(-1))[0])
 				if !evicts {
-					p.limit(func(l *Limits) { l.Preempt = 0 }) // nobody is evicted
+					p.limit(func(l *Limits) { l.EvictNobody = true })
 				}
 				p.set(podGroup("g", 2), node("a", "2"), victim)
 				pods := members("g", 2, "1", gated, nominatedBefore("a"))

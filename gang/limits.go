@@ -38,8 +38,8 @@ func DefaultLimits(bind, filter, assume time.Duration) Limits {
 			MaxGap:     10, // as the PodGroup controllers of the coscheduling plugin
 			Hold:       bind - bind/10,
 			DenyTTL:    3 * time.Second, // a place that comes up is taken all the same
-			Evict:      time.Second,
-			Preempt:    2 * time.Second, // kube-scheduler asks within a cycle or two, or never
+			EvictAfter: time.Second,
+			SeekAfter:  2 * time.Second, // kube-scheduler asks within a cycle or two, or never
 			EvictWhole: true,
 			Rest:       retry,
 			Renew:      assume / 4,

@@ -438,9 +438,9 @@ func TestVictimsGoThoughTheSchedulerDoesNotAskAboutEveryMember(t *testing.T) {
 			t.Errorf("for the second one, %s is evicted", got)
 		}
 		p.set(leaving(members("on-a", 1, "4", alone, on("a"))[0]))
-		p.after(p.limits.Evict / 2)
+		p.after(p.limits.EvictAfter / 2)
 		p.written()
-		p.after(p.limits.Evict)
+		p.after(p.limits.EvictAfter)
 		if diff := cmp.Diff([]string{"evict on-b-0 for default/g"}, p.written()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}

@@ -47,7 +47,7 @@ func TestMusterLooksForVictimsWhereTheSchedulerDoesNotAsk(t *testing.T) {
 		if got := p.filter(gang[0]); got != core.ReasonNoPlace {
 			t.Fatalf("it is told %q", got)
 		}
-		p.after(p.limits.Preempt - 10*time.Millisecond)
+		p.after(p.limits.SeekAfter - 10*time.Millisecond)
 		if diff := cmp.Diff([]string{"", "", "", ""}, p.placesOf(gang)); diff != "" {
 			t.Errorf("places while the scheduler may ask (-want +got):\n%s", diff)
 		}
@@ -58,7 +58,7 @@ func TestMusterLooksForVictimsWhereTheSchedulerDoesNotAsk(t *testing.T) {
 		if got, want := p.why("g"), "waiting for 2 pods to be evicted for it"; got != want {
 			t.Errorf("it waits because: %s", got)
 		}
-		p.after(p.limits.Evict + p.limits.Tick)
+		p.after(p.limits.EvictAfter + p.limits.Tick)
 		if diff := cmp.Diff([]string{"on-a-0", "on-b-0"}, p.evictions()); diff != "" {
 			t.Errorf("evicted (-want +got):\n%s", diff)
 		}
@@ -93,7 +93,7 @@ func TestMusterLooksForNoVictims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				p.limit(func(l *Limits) { l.Preempt = given.preempt })
+				p.limit(func(l *Limits) { l.SeekAfter = given.preempt })
 				for _, pod := range p.halfFull("a", "b") {
 					ofPriority(given.low)(pod)
 					p.set(pod)
@@ -155,7 +155,7 @@ func TestARestOfAGangThatIsTooSmallIsEvictedOnceVictimsHaveGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				p.limit(func(l *Limits) { l.EvictWhole, l.Evict = test.whole, time.Hour })
+				p.limit(func(l *Limits) { l.EvictWhole, l.EvictAfter = test.whole, time.Hour })
 				p.set(podGroup("low", test.least))
 				low := members("low", 3, "4")
 				for i, name := range []string{"x", "y", "z"} {
@@ -200,7 +200,7 @@ func TestTheRestOfABrokenGangIsEvictedThoughVictimsGoAtOnceOrThePlanEnds(t *test
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				p.limit(func(l *Limits) { l.Evict = time.Hour })
+				p.limit(func(l *Limits) { l.EvictAfter = time.Hour })
 				p.set(podGroup("low", 2), node("x", "4"), node("y", "4"))
 				low := members("low", 2, "4")
 				on("x")(low[0])
@@ -277,14 +277,14 @@ func TestNobodyIsEvictedForAGangThatHasLostAMemberUntilAnotherOneHasCome(t *test
 		if got := p.preempt(gang[0]); got != "" {
 			t.Errorf("%s is to be evicted for two of three", got)
 		}
-		p.after(p.limits.Evict + p.limits.Tick)
+		p.after(p.limits.EvictAfter + p.limits.Tick)
 		if got := p.evictions(); len(got) > 0 {
 			t.Errorf("%v are evicted for two of three", got)
 		}
 		p.set(gang[3])
 		p.after(p.limits.Tick)
 		p.preempt(gang[3])
-		p.after(p.limits.Evict + p.limits.Tick)
+		p.after(p.limits.EvictAfter + p.limits.Tick)
 		if got := p.evictions(); len(got) != 3 {
 			t.Errorf("%v are evicted once there are three", got)
 		}

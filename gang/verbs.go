@@ -77,7 +77,7 @@ func (m *Manager) Preempt(pod *cluster.Pod) (answer core.Preemption, starting bo
 		return core.Preemption{}, member // if so, nobody has told of it
 	}
 	preempted := m.apply(core.Preempts{UID: pod.UID}).preempted
-	return preempted.Preemption, preempted.Starting
+	return preempted.Preemption, !preempted.Alone
 }
 
 // GiveWay makes room for a pod that fits no node, if plans of gangs of lower priority are in the way. It

@@ -48,7 +48,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 	for _, p := range parts {
 		p.tries.evicted = true
 		if p.clearing == nil {
-			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.Evict)}
+			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.EvictAfter)}
 		}
 		for _, member := range p.in(placed, reserved) {
 			for _, v := range victims[member.place] {

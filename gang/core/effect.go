@@ -84,7 +84,8 @@ type (
 	// Preempted is the answer to [Preempts].
 	Preempted struct {
 		Preemption
-		Starting bool // else others may be evicted for the pod alone
+		// Alone says that the gang has started: the scheduler may evict others for the pod, as for any other.
+		Alone bool
 	}
 	// Changed is the answer to [ChangesDue].
 	Changed struct{ Groups []membership.Key }

@@ -19,11 +19,11 @@ type Limits struct {
 	Hold time.Duration
 	// DenyTTL is how long filter refuses a group without a look after its plan failed.
 	DenyTTL time.Duration
-	// Evict is how long the scheduler has to evict the victims of a gang before muster does.
-	Evict time.Duration
-	// Preempt is how long the scheduler has, after it was told that there is no room for a member, to ask which
+	// EvictAfter is how long the scheduler has to evict the victims of a gang before muster does.
+	EvictAfter time.Duration
+	// SeekAfter is how long the scheduler has, after it was told that there is no room for a member, to ask which
 	// pods to evict before muster looks for victims by itself. 0 is for ever.
-	Preempt time.Duration
+	SeekAfter time.Duration
 	// WaitWhenShort keeps members of a gang that has started gated while there is no place for them, where gangs
 	// start without calls. Else they are left to the scheduler.
 	WaitWhenShort bool

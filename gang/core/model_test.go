@@ -208,7 +208,7 @@ func newWorld(m *model) *world {
 	m.objects, m.seen = map[string]*v1alpha1.Observed{}, map[[2]int]*cluster.Node{}
 	w := &world{model: m, moment: 1, left: m.faults, state: New(Limits{
 		Bounds: membership.Bounds{Timeout: modelTimeout, MaxTimeout: time.Hour, MaxMembers: 10}, MaxGap: 10,
-		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, Evict: time.Second, Rest: time.Millisecond, Preempt: m.preempt,
+		Hold: cmp.Or(m.hold, modelHold), DenyTTL: time.Second, EvictAfter: time.Second, Rest: time.Millisecond, SeekAfter: m.preempt,
 		Renew: 5 * time.Second, Few: 100, Margin: modelMargin, Remind: time.Hour,
 	})}
 	for i := range mostPods {

@@ -34,9 +34,9 @@ func (e Preempts) apply(t *turn) {
 	a := &attempt{turn: t, purpose: forPreempt, parts: parts, asking: p, placing: p.stage == pending}
 	switch {
 	case not != nil:
-		t.has(Preempted{Starting: true})
-	case startedAll(parts):
 		t.has(Preempted{})
+	case startedAll(parts):
+		t.has(Preempted{Alone: true})
 	case a.placing:
 		a.plan()
 	default:
@@ -47,12 +47,12 @@ func (e Preempts) apply(t *turn) {
 // isUnasked reports whether the scheduler has had its time to ask which pods to evict.
 func (t *attempt) isUnasked() bool {
 	since := t.first().noRoom
-	return !since.IsZero() && (t.now.Sub(since) >= t.limits.Preempt || anyInherited(t.parts))
+	return !since.IsZero() && (t.now.Sub(since) >= t.limits.SeekAfter || anyInherited(t.parts))
 }
 
 // answer tells the scheduler which pods to evict for the member that it asks about, if it asks about one.
 func (t *attempt) answer() {
-	answer, p := Preempted{Starting: true}, t.asking
+	answer, p := Preempted{}, t.asking
 	switch {
 	case p == nil || p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place

@@ -42,7 +42,7 @@ func describe(e Effect) string {
 	case *Decided:
 		return fmt.Sprintf("decided %+v", e.Decision)
 	case Preempted:
-		return fmt.Sprint("preempted ", e.Starting, e.Node, len(e.Victims))
+		return fmt.Sprint("preempted ", e.Alone, e.Node, len(e.Victims))
 	default:
 		return fmt.Sprintf("%T %+v", e, e)
 	}
