@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -125,4 +126,52 @@ func (e *Executor) nominate(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 	if err != nil {
 		e.Logger.Debug("cannot nominate a pod", "pod", pod.FullName(), "node", node, "err", err)
 	}
+}
+
+// countWaits counts how long those had waited who got the places that a plan made for them. It is
+// to be called once, when the plan has ended.
+func (e *Executor) countWaits(plan *v1alpha1.ReschedulingPlan) {
+	waited := e.Metrics.waited.WithLabelValues(string(plan.Spec.Policy))
+	for _, b := range plan.Spec.Beneficiaries {
+		if pod := e.on(b.Node, b.UID); pod != nil {
+			waited.Observe(boundAt(pod, e.Clock.Now()).Sub(pod.CreationTimestamp.Time).Seconds())
+		}
+	}
+}
+
+// boundAt returns when a pod got its node, as its condition says, else now.
+func boundAt(pod *cluster.Pod, now time.Time) time.Time {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return now
+}
+
+// remember notes the pods like the pod of a step before it goes, so that none of them is taken for its
+// replacement. It does so at each attempt, as the controller may have made more of them since the last one.
+// Whatever other processes have to know of that, and this one after a restart, it writes into the plan, which
+// it returns. It reports whether the pod was still there after them. If not, it keeps what was known: the watch
+// shows that a pod goes before it shows the replacement.
+func (e *Executor) remember(
+	ctx context.Context, plan *v1alpha1.ReschedulingPlan, at int,
+) (now *v1alpha1.ReschedulingPlan, stays bool) {
+	step := &plan.Spec.Steps[at]
+	there := sets.New[types.UID]()
+	for _, pod := range e.newcomers.all(step) {
+		there.Insert(pod.UID)
+	}
+	siblings := e.newcomers.mistakable(step)
+	if victim := e.on(step.From, step.Pod.UID); victim == nil || victim.DeletionTimestamp != nil {
+		return plan, false
+	}
+	if !sets.New(plan.Step(at).Siblings...).HasAll(siblings...) {
+		plan = e.write(ctx, plan, func(status *v1alpha1.ReschedulingPlanStatus) { status.Steps[at].Siblings = siblings })
+		if plan == nil {
+			return nil, false
+		}
+	}
+	e.newcomers.before[step.Pod.UID] = there
+	return plan, true
 }

@@ -276,3 +276,42 @@ func (l *Loop) clean(ctx context.Context) {
 		}
 	}
 }
+
+// assess finds the waiting pods that moving others would not help, and has that told. The room of a plan
+// that is being carried out looks taken, so it is not asked meanwhile.
+func (l *Loop) assess(ctx context.Context) {
+	if l.executor.Busy() {
+		return
+	}
+	verdict := scaleup.Verdict{}
+	if situation := l.situation(v1alpha1.MakeRoom); l.config.MakeRoom.Enabled && len(situation.Waiting) > 0 {
+		lasting(situation.Problem)
+		verdict = scaleup.VerdictOf(situation.Problem.MakeRoom(situation.Problem.Pending(situation.Waiting)))
+	}
+	l.teller.Tell(ctx, verdict)
+}
+
+// lasting takes out of a problem what forbids an eviction for the time being only: cool-downs, the age of pods,
+// our own budgets, and PodDisruptionBudgets with a pod down already.
+func lasting(problem *planner.Problem) {
+	problem.Budgets = planner.Budgets{WhenHealthy: true}
+	problem.Rules.Unless, problem.Rules.MinAge = nil, 0
+}
+
+// situation describes the cluster now to a policy. Pods that have been pending for long enough count as waiting.
+func (l *Loop) situation(of v1alpha1.Policy) policy.Situation {
+	past := l.record.Evictions()
+	cooling, rules := l.limits.Cooling(past), l.rules
+	rules.Unless = func(pod *cluster.Pod, node *cluster.Node) string {
+		return cooling.Why(pod, node.Name, l.clock.Now())
+	}
+	problem := planner.Problem{
+		Gangs: l.gangs, Rules: rules, Budgets: l.budgets(of, past), Limits: planner.Limits{Time: l.config.PlanTime()}, Clock: l.clock,
+	}
+	for _, store := range l.profiles.Stores() {
+		problem.Profiles = append(problem.Profiles, store.Profile)
+	}
+	s := policy.Of(l.cluster, problem)
+	s.Waiting = l.waits.ripe(s.Waiting, l.clock.Now(), l.config.MakeRoom.PendingFor.Duration)
+	return s
+}

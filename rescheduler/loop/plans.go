@@ -2,6 +2,7 @@ package loop
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,4 +55,35 @@ func step(s *planner.Step) v1alpha1.Step {
 
 func reference(pod *cluster.Pod) v1alpha1.PodReference {
 	return v1alpha1.PodReference{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+// run is one look for something to plan.
+type run struct {
+	At   time.Time
+	Took time.Duration
+	What string
+	Plan string
+	// Refused are the pods that the plan does not help, and the ones that it leaves alone.
+	Refused []planner.Refusal
+}
+
+// journal has the last run of each policy. It is safe for concurrent use.
+type journal struct {
+	mu   sync.Mutex
+	runs map[v1alpha1.Policy]run
+}
+
+func newJournal() *journal { return &journal{runs: map[v1alpha1.Policy]run{}} }
+
+func (j *journal) note(policy v1alpha1.Policy, last run) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.runs[policy] = last
+}
+
+// last is the zero run when there was none.
+func (j *journal) last(policy v1alpha1.Policy) run {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.runs[policy]
 }

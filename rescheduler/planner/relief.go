@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
 )
 
 // relief has pods leave nodes that bear too much.
@@ -159,4 +161,118 @@ func (f *relief) rank(unit int32) rank {
 		}
 	}
 	return highest
+}
+
+// refuse returns why a node bears too much still: no other node is a target for any pod that might leave it, else too few
+// pods might. hot are the nodes that are relieved.
+func (f *relief) refuse(node *cluster.Node, hot sets.Set[int32]) Refusal {
+	r := Refusal{Name: node.Name, Reason: ReasonTooLittle, Details: f.roster.staying(node.Index)}
+	var against []Detail // for the first of them
+	for n, c := range f.burdens(node.Index) {
+		for _, member := range f.roster.units[c.unit].items {
+			if f.items[member].at != node.Index {
+				continue
+			}
+			details, some := f.targets(&f.items[member], hot)
+			if some {
+				return r
+			}
+			if n == 0 && against == nil {
+				against = details
+			}
+		}
+	}
+	if against != nil {
+		r.Reason, r.Details = ReasonNoTarget, append(against, r.Details...)
+	}
+	return r
+}
+
+// targets counts the other nodes by what is against a pod there, with all that is planned. It reports whether there is one
+// that nothing is against.
+func (f *relief) targets(i *item, hot sets.Set[int32]) (against []Detail, some bool) {
+	counts := map[string]int{}
+	for _, node := range f.nodes {
+		if node == i.at {
+			continue
+		}
+		why := f.against(i, node, hot)
+		if why == "" {
+			return nil, true
+		}
+		counts[why]++
+	}
+	against = make([]Detail, 0, len(counts)) // not nil where there is no other node
+	for reason, nodes := range counts {
+		against = append(against, Detail{Reason: reason, Nodes: nodes})
+	}
+	slices.SortFunc(against, func(a, b Detail) int { return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason)) })
+	return against, false
+}
+
+// against says why a node is no target for an item, "" when it is one.
+func (f *relief) against(i *item, node int32, hot sets.Set[int32]) string {
+	switch {
+	case f.noTarget[node] != "":
+		return f.noTarget[node]
+	case hot.Has(node):
+		return ReasonHotItself
+	case !f.homes.admits(i, node):
+		return ReasonNotEligible
+	}
+	switch f.standings.of(i, node) {
+	case never:
+		return f.rehearsal.hopeless(i, node)
+	case taken:
+		return f.rehearsal.objects(i, node)
+	case open, unasked:
+	}
+	lacks := make(amounts, f.dims) // with what is planned
+	i.needs.short(f.freeAt(node), lacks)
+	for d, lack := range lacks {
+		switch {
+		case lack > 0 && d < f.plain():
+			return ReasonTargetRoom
+		case lack > 0:
+			return ReasonTargetLoad
+		}
+	}
+	return ""
+}
+
+// Relief is a node that is to bear less.
+type Relief struct {
+	Node *cluster.Node // of the snapshot
+	// Why says in words why pods leave it.
+	Why string
+}
+
+// Relieve plans to move pods off nodes until these bear no more than they should, by the Load of the problem,
+// which is required: the first nodes first. Nothing goes to any of them. Pods of higher priority stay while
+// enough of lower priority can leave, any others while enough of best effort can; for the rest, no more leave
+// than must. Each gets the place that the scores of its profile prefer, among the places with room for it and
+// its load. Where not enough can leave, all leave that can.
+func (p *Problem) Relieve(nodes []Relief) *Plan {
+	among := sets.New[int32]()
+	for _, r := range nodes {
+		among.Insert(r.Node.Index)
+	}
+	relieved := *p
+	relieved.Bars = func(pod *cluster.Pod, node *cluster.Node) bool {
+		return among.Has(node.Index) || p.Bars != nil && p.Bars(pod, node)
+	}
+	s := newSearch(&relieved, nil, nil)
+	proven := s.solve(func() {
+		s.departures.forget(0) // wishes of an attempt before this one
+		for at := range nodes {
+			s.relief.relieve(&nodes[at])
+		}
+	})
+	plan := s.author.plan(proven)
+	for _, r := range nodes {
+		if s.relief.burdened(r.Node.Index) {
+			plan.Kept = append(plan.Kept, s.relief.refuse(r.Node, among))
+		}
+	}
+	return plan
 }

@@ -1,6 +1,13 @@
 package planner
 
-import "muster.dev/muster/placement/scenario"
+import (
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/placement/scenario"
+)
 
 // attempts is how often a search begins because predicates objected.
 const attempts = 8
@@ -112,3 +119,51 @@ func (s *search) giveUp(objected []int32) {
 		s.back(0)
 	}
 }
+
+// dice make a search try what does not look best. They are seeded, so that the same problem has the same
+// plan, and still until there is noise.
+type dice struct {
+	*rand.Rand
+	noise float64 // how often the best choice is passed over, 0 to 1
+}
+
+func newDice(seed uint64) *dice { return &dice{Rand: rand.New(rand.NewPCG(seed, 0))} }
+
+// pass reports whether to pass over a choice.
+func (d *dice) pass() bool { return d.noise > 0 && d.Float64() < d.noise }
+
+// extra returns by how much to overrate a cost.
+func (d *dice) extra() int64 {
+	if d.noise > 0 {
+		return d.Int64N(plainCost / 5)
+	}
+	return 0
+}
+
+// stopwatch says how long a search has taken, and whether its time is up.
+type stopwatch struct {
+	clock clock.PassiveClock
+	began time.Time
+	end   time.Time
+	late  bool // the time was up at the last look
+}
+
+func newStopwatch(c clock.PassiveClock, limit time.Duration) *stopwatch {
+	now := c.Now()
+	return &stopwatch{clock: c, began: now, end: now.Add(limit)}
+}
+
+// past reports whether the time to search is up.
+func (w *stopwatch) past() bool {
+	w.late = w.late || !w.clock.Now().Before(w.end)
+	return w.late
+}
+
+// share returns when the first of several equal parts of the remaining time ends.
+func (w *stopwatch) share(parts int) time.Time {
+	now := w.clock.Now()
+	return now.Add(w.end.Sub(now) / time.Duration(max(1, parts)))
+}
+
+// took returns how long it has been running.
+func (w *stopwatch) took() time.Duration { return w.clock.Since(w.began) }

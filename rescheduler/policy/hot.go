@@ -2,10 +2,12 @@ package policy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -158,4 +160,87 @@ func (h *Hot) load(now bars, relieved func(*cluster.Node) bool) *planner.Load {
 func NewMeter(c *config.Configuration, o loadaware.Options) *loadaware.Meter {
 	resources := sets.KeySet(c.Rescheduler.Relieve.TargetThresholds).Union(sets.KeySet(c.Rescheduler.Balance.Margins))
 	return loadaware.NewMeter(c.Profiles, sets.List(resources), o)
+}
+
+// pressure is the percentage of time that processes of a node may wait for a resource, for the resources with a
+// threshold: cpu and memory. Waiting hurts, whatever the use: limits throttle containers on idle nodes, and a
+// busy node may serve everyone in time.
+type pressure map[corev1.ResourceName]int64
+
+// on returns the resources that processes of a node wait for too long.
+func (p pressure) on(node *cluster.Node) (names []corev1.ResourceName) {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if most := p[name]; most > 0 && pressureOn(node, name) >= float64(most) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func pressureOn(node *cluster.Node, name corev1.ResourceName) float64 {
+	switch {
+	case node.Usage == nil:
+		return 0
+	case name == corev1.ResourceCPU:
+		return node.Usage.Pressure.CPU
+	}
+	return node.Usage.Pressure.Memory
+}
+
+// describe returns a node and what its processes wait for too long, in words; "" when they do not.
+func (p pressure) describe(node *cluster.Node) string {
+	for _, name := range p.on(node) {
+		return fmt.Sprintf("%s, whose processes wait for %s %.0f %% of the time", node.Name, name, pressureOn(node, name))
+	}
+	return ""
+}
+
+// relieve moves pods off nodes that are hot.
+func relieve(c *config.DisruptionBudgets, hot *Hot) func(Situation) (*planner.Plan, string) {
+	return func(s Situation) (*planner.Plan, string) {
+		return hot.relief(*s.Problem, int(c.NodesPerPlan), "no node is hot for long enough")
+	}
+}
+
+// relief moves pods off nodes that were found hot. most bounds their number, 0 for any number. none says in
+// words that there are none.
+func (h *Hot) relief(problem planner.Problem, most int, none string) (*planner.Plan, string) {
+	now := h.bars(problem.Snapshot)
+	nodes := h.nodes(problem.Snapshot, now.high)
+	if len(nodes) == 0 {
+		return nil, none
+	}
+	if most > 0 {
+		nodes = nodes[:min(most, len(nodes))]
+	}
+	problem.Load = h.load(now, func(node *cluster.Node) bool { return slices.Contains(nodes, node) })
+	var reliefs []planner.Relief
+	for _, node := range nodes {
+		reliefs = append(reliefs, planner.Relief{Node: node, Why: "relieves " + h.describe(node, now.high)})
+	}
+	plan := problem.Relieve(reliefs)
+	if len(plan.Steps) > 0 {
+		return plan, ""
+	}
+	if len(plan.Kept) == 0 {
+		return plan, fmt.Sprintf("pods that are being deleted relieve %s", h.describe(nodes[0], now.high))
+	}
+	hot := problem.Snapshot.NodeByName(plan.Kept[0].Name)
+	return plan, fmt.Sprintf("no pod can leave %s: %s", h.describe(hot, now.high), &plan.Kept[0])
+}
+
+// describe returns a node and what it uses too much of, in words.
+func (h *Hot) describe(node *cluster.Node, high []int64) string {
+	m, _ := h.meter.Node(node)
+	for i, ceiling := range m.Ceilings(high) {
+		if ceiling > 0 && m.Used[i] >= ceiling {
+			return fmt.Sprintf(
+				"%s, which uses %.0f %% of its %s", node.Name, 100*float64(m.Used[i])/float64(m.Allocatable[i]), h.meter.Resources()[i],
+			)
+		}
+	}
+	if waits := h.pressure.describe(node); waits != "" {
+		return waits
+	}
+	return node.Name
 }
