@@ -39,3 +39,29 @@ func (taintToleration) For(pod *cluster.Pod, _ *cluster.Snapshot) Check {
 func keepsPodsOff(taint *corev1.Taint) bool {
 	return taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
 }
+
+// taintTolerationScore prefers the nodes with the fewest taints PreferNoSchedule that
+// the pod does not tolerate (pkg/scheduler/framework/plugins/tainttoleration).
+type taintTolerationScore struct{}
+
+func newTaintTolerationScore(*config.Profile) (Score, error) { return taintTolerationScore{}, nil }
+
+func (taintTolerationScore) Name() string { return config.TaintToleration }
+
+func (taintTolerationScore) Aspects() cluster.Aspect { return cluster.AspectTaints }
+
+func (taintTolerationScore) For(pod *cluster.Pod, _ *cluster.Snapshot) Rating {
+	log, tolerations := klog.Background(), pod.Spec.Tolerations
+	avoided := func(snap *cluster.Snapshot) []int32 { return snap.Having(cluster.TraitAvoided) }
+	return Rating{Among: &tally{reversed: true, few: avoided, of: func(node *cluster.Node) int64 {
+		var untolerated int64
+		for i := range node.Spec.Taints {
+			taint := &node.Spec.Taints[i]
+			if taint.Effect == corev1.TaintEffectPreferNoSchedule &&
+				!corev1helpers.TolerationsTolerateTaint(log, tolerations, taint, comparisonOperators) {
+				untolerated++
+			}
+		}
+		return untolerated
+	}}}
+}
