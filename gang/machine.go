@@ -65,12 +65,15 @@ func (m *machine) receive() {
 	}
 }
 
-// apply feeds an event to the core and carries out what follows.
+// apply feeds an event to the core and carries out what follows: also when a search panics, as to the core that is done.
 func (m *machine) apply(event core.Event) (o outcome) {
 	m.ports.budget.renew()
-	for _, effect := range m.state.Apply(m.ports, event) {
-		m.carryOut(effect, &o)
-	}
+	defer func() {
+		for _, effect := range m.state.Effects() {
+			m.carryOut(effect, &o)
+		}
+	}()
+	m.state.Apply(m.ports, event)
 	return o
 }
 

@@ -280,7 +280,7 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 	case errors.Is(err, cluster.ErrNodeChanged):
 		return core.Evictions{Outcome: core.Outdated}
 	case err != nil:
-		return core.Evictions{}
+		return core.Evictions{Outcome: core.Overtaken}
 	}
 	victims := map[string][]core.Victim{}
 	for _, v := range found {

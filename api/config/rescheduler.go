@@ -51,8 +51,11 @@ type Rescheduler struct {
 	Budgets DisruptionBudgets `json:"budgets"`
 }
 
-// PlanTime returns how long to search for a plan: a sixth of the interval, so that most of the time is left to others.
-func (r *Rescheduler) PlanTime() time.Duration { return max(r.Interval.Duration/6, time.Second) }
+// PlanTime returns how long a policy may search for a plan: a sixth of the interval, and from 1s to 30s, as policies are
+// asked one after the other and what a plan was made from must not be old.
+func (r *Rescheduler) PlanTime() time.Duration {
+	return min(max(r.Interval.Duration/6, time.Second), 30*time.Second)
+}
 
 // PlanTTL returns when a plan is given up: some of its replacements come one after another.
 func (r *Rescheduler) PlanTTL() time.Duration { return 5 * r.ReplacementTimeout.Duration }
@@ -145,7 +148,7 @@ type Evictable struct {
 	// start. Defaults to 0.
 	MinAge metav1.Duration `json:"minAge"`
 	// MinReplicas protects pods of controllers with fewer pods on nodes, and the only one that is ready. 0 protects
-	// neither: set it where work may rest until a replacement is ready. Defaults to 1.
+	// neither: set it where work may rest until a replacement is ready, and muster warns of it. Defaults to 1.
 	MinReplicas int32 `json:"minReplicas"`
 }
 
@@ -205,6 +208,12 @@ type SelectedBudget struct {
 	MaxDown *intstr.IntOrString `json:"maxDown,omitempty"`
 	// Windows are when these pods may be evicted. Empty stands for any time.
 	Windows []MaintenanceWindow `json:"windows,omitempty"`
+}
+
+// OfAllPods reports whether the budget has windows and nothing else: without one that is open no plan is made.
+func (s *SelectedBudget) OfAllPods() bool {
+	return len(s.Windows) > 0 && len(s.Policies) == 0 && s.Namespace == "" && s.Selector == "" && s.TopologyKey == "" &&
+		s.Rate == EvictionRate{} && s.MaxDown == nil
 }
 
 // MaintenanceWindow is a part of a day.

@@ -226,9 +226,9 @@ type Timeouts struct {
 }
 
 // Assume returns how long a pod counts as placed on its node while the watch neither confirms nor refutes it: as long as
-// a bind call may take. It does not run while the pod is nominated to that node, as kube-scheduler nominates a pod before
-// it waits for volumes or devices.
-func (t Timeouts) Assume() time.Duration { return t.Bind.Duration }
+// a bind call may take, and 30s at least. It does not run while the pod is nominated to that node, as kube-scheduler
+// nominates a pod before it waits for volumes or devices.
+func (t Timeouts) Assume() time.Duration { return max(t.Bind.Duration, 30*time.Second) }
 
 // Shutdown returns how long calls in flight may finish after muster was told to stop: as long as the longest of them.
 func (t Timeouts) Shutdown() time.Duration { return t.Bind.Duration }
@@ -283,7 +283,7 @@ const (
 	EvictWhole Evict = "Whole"
 	// EvictMembers does so too, and members that are not in the way run on.
 	EvictMembers Evict = "Members"
-	// EvictNever has nobody evicted for a gang, whether kube-scheduler asks or not.
+	// EvictNever has nobody evicted for a gang that has not started, whether kube-scheduler asks or not.
 	EvictNever Evict = "Never"
 )
 

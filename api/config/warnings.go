@@ -10,6 +10,9 @@ import (
 // the field.
 func (c *Configuration) Warnings() []string {
 	var warnings []string
+	if c.Rescheduler.Evictable.MinReplicas == 0 {
+		warnings = append(warnings, "rescheduler.evictable.minReplicas: 0 has the only ready pod of a controller moved; 1 protects it")
+	}
 	for i := range c.Profiles {
 		for j := range c.Profiles[i].PluginConfig {
 			warnings = append(warnings, c.Profiles[i].PluginConfig[j].Ignored...)

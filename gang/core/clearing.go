@@ -101,7 +101,8 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 // follow forgets the victims of a group that are gone, or that no member waits for any more. It
 // reports whether there are others.
 func (t *turn) follow(g *group) bool {
-	if g.clearing.seen == t.ports.Generation() {
+	generation := t.ports.Generation() // before the nodes are read, as they may change meanwhile
+	if g.clearing.seen == generation {
 		return len(g.clearing.victims) > 0
 	}
 	left := map[string][]Victim{}
@@ -116,7 +117,7 @@ func (t *turn) follow(g *group) bool {
 			}
 		}
 	}
-	g.clearing.victims, g.clearing.seen = left, t.ports.Generation()
+	g.clearing.victims, g.clearing.seen = left, generation
 	return len(left) > 0
 }
 

@@ -30,7 +30,7 @@ type Limits struct {
 	// BreakAfter is how long after its start too few members of a gang may be bound, where gangs start without calls,
 	// before those are evicted. 0 is for ever.
 	BreakAfter time.Duration
-	// EvictNobody has no victims sought for a gang, whether the scheduler asks or not.
+	// EvictNobody has no victims sought for a gang that has not started, whether the scheduler asks or not.
 	EvictNobody bool
 	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.
 	EvictWhole bool

@@ -186,6 +186,7 @@ type world struct {
 	commits []WriteRecords
 	left    [kinds]int8
 	flaky   bool
+	sound   int    // searches for places from now on, before one panics; 0 and less for all
 	freed   []int8 // let go by the present step
 	wrong   []error
 	decided *Decision

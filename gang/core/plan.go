@@ -210,7 +210,7 @@ func (t *attempt) ends(reason string) {
 
 // foundNoRoom notes since when there is no room.
 func (t *attempt) foundNoRoom() {
-	if g := t.first(); t.limits.SeekAfter > 0 && g.noRoom.IsZero() {
+	if g := t.first(); t.limits.SeekAfter > 0 && !t.limits.EvictNobody && g.noRoom.IsZero() {
 		g.noRoom = t.now
 	}
 }

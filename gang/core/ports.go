@@ -15,7 +15,7 @@ import (
 )
 
 // Ports has all that an event may read and ask for while it is applied: the cluster, where members count, and searches.
-// What is asked for is done when the call returns. Nothing else changes the cluster's assumptions meanwhile.
+// What is asked for is done when the call returns.
 type Ports interface {
 	View
 	// Now returns the time, which searches take.
@@ -113,8 +113,7 @@ type Planned struct {
 // Nodes are names of nodes.
 type Nodes = sets.Set[string]
 
-// View is the part of the cluster that an event may read. It stays the same while an event is applied, except for what is
-// asked of [Ports] meanwhile.
+// View is the part of the cluster that an event may read, as it is at each call.
 type View interface {
 	// Generation numbers the state of the cluster, from 1 on.
 	Generation() uint64

@@ -55,15 +55,17 @@ func New(limits Limits) *State {
 // Configure has other limits be in force from the next event on.
 func (s *State) Configure(limits Limits) { s.limits = limits }
 
-// Apply changes the state by an event, and returns what has to follow, in its order. The slice is good until the next
-// event is applied.
-func (s *State) Apply(ports Ports, event Event) []Effect {
+// Apply changes the state by an event. [State.Effects] has to follow.
+func (s *State) Apply(ports Ports, event Event) {
 	t := &s.turn
 	clear(t.effects) // so that nothing is kept alive by them
 	t.State, t.now, t.ports, t.effects = s, ports.Now(), ports, t.effects[:0]
 	event.apply(t)
-	return t.effects
 }
+
+// Effects returns what has to follow the last event, in its order, also if that ended in a panic of a port. The slice is
+// good until the next event is applied.
+func (s *State) Effects() []Effect { return s.turn.effects }
 
 // turn is the application of one event. Its methods are steps: they change the state and have
 // effects.

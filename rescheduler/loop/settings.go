@@ -2,7 +2,6 @@ package loop
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -59,9 +58,10 @@ func limits(c *config.Rescheduler) executor.Limits {
 		ReplacementTimeout: c.ReplacementTimeout.Duration, Rate: rate(c.Budgets.Rate),
 		WorkloadCoolDown: c.Budgets.WorkloadCoolDown.Duration, NodeCoolDown: c.Budgets.NodeCoolDown(),
 	}
-	for _, s := range c.Budgets.Selected {
-		if reflect.DeepEqual(s, config.SelectedBudget{Windows: s.Windows}) && len(l.Windows) == 0 {
-			l.Windows = windows(s.Windows) // of all pods: without one that is open no plan is made
+	for i := range c.Budgets.Selected {
+		s := &c.Budgets.Selected[i]
+		if s.OfAllPods() && len(l.Windows) == 0 {
+			l.Windows = windows(s.Windows)
 			continue
 		}
 		l.Selected = append(l.Selected, executor.Selected{

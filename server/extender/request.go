@@ -205,7 +205,7 @@ func (e *Extender) find(q request, m *memory) (request, error) {
 		}
 		q.pod = posted
 	} else if q.pod.Name != q.named.Name || q.pod.Namespace != q.named.Namespace {
-		q.subject = subject{}
+		q.subject = subject{stranger: true}
 		return q, badRequest(errOtherPod)
 	}
 	store, err := e.profiles.Named(q.pod.Spec.SchedulerName)

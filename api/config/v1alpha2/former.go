@@ -37,7 +37,7 @@ func former() map[string]string {
 		"leaderElection.renewDeadline":       "take it out: a leader acts for two thirds of leaderElection.leaseDuration",
 		"leaderElection.retryPeriod": "take it out: a replica tries every 2s, and five times in the time of a renewal " +
 			"where that is short",
-		"timeouts.assume":                         "take it out: it is timeouts.bind",
+		"timeouts.assume":                         "take it out: it is timeouts.bind, and 30s at least",
 		"profiles.plugins.filter.enabled.weight":  "take it out: only score plugins have a weight",
 		"profiles.plugins.filter.disabled.weight": "take it out: only score plugins have a weight",
 		"profiles.plugins.score.disabled.weight":  "take it out: a disabled plugin has no weight",
