@@ -263,7 +263,7 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("it plays no part that is waited for (%q)", role)
 		return belongs
 	}
-	together, least, all := sums(name, asks.Roles)
+	least, all := sums(asks.Roles)
 	switch rigid := least == all && !asks.Apart || len(asks.Roles) == 1; {
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
@@ -277,23 +277,31 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
 	default:
 		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
-		if len(together) > 1 {
-			belongs.Together = together
-		}
+		belongs.Together = together(name, asks.Roles)
 		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
 	}
 	return belongs
 }
 
-// sums returns the names of the gangs of roles that are waited for, how many pods those are, and how many there are in all.
-func sums(name string, roles []cluster.Role) (together []string, least, all int32) {
+// sums returns how many pods of some roles are waited for, and how many there are in all.
+func sums(roles []cluster.Role) (least, all int32) {
 	for _, one := range roles {
 		all, least = Sum(all, one.All), Sum(least, one.Min)
+	}
+	return least, all
+}
+
+// together returns the names of the gangs of roles that are waited for, nil when there is one.
+func together(name string, roles []cluster.Role) (names []string) {
+	for _, one := range roles {
 		if one.Min > 0 {
-			together = append(together, name+"/"+one.Name)
+			names = append(names, name+"/"+one.Name)
 		}
 	}
-	return together, least, all
+	if len(names) == 1 {
+		return nil
+	}
+	return names
 }
 
 // roleOf returns a role by its name. If there is only one without a name, all pods play that.
