@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -150,7 +151,37 @@ func (s *Set) asks(kind *Kind, object runtime.Object) cluster.Asks {
 	if o.Scope() == v1alpha1.ScopeNone {
 		return Alone("says " + v1alpha1.AnnotationGangScope + ": " + v1alpha1.ScopeNone)
 	}
-	return kind.Asks(o)
+	return bounded(kind.Asks(o))
+}
+
+const (
+	// mostRoles is how many roles may start together: each pod names the gangs of all. Marks name no more groups, either.
+	mostRoles = 100
+	// mostRole is how long the name of a role may be: pods have it in a label.
+	mostRole = validation.LabelValueMaxLength
+)
+
+// bounded returns what an owner asks for, unless that is more than anybody may ask.
+func bounded(asks cluster.Asks) cluster.Asks {
+	waited := 0
+	for _, one := range asks.Roles {
+		if len(one.Name) > mostRole {
+			return Alone("has a role with a name that is too long for a label")
+		}
+		if one.Min >= 1 {
+			waited++
+		}
+	}
+	if waited > mostRoles && !rigid(&asks) {
+		return Alone(fmt.Sprintf("has more roles than may start together: %d, and %d may", waited, mostRoles))
+	}
+	return asks
+}
+
+// rigid reports whether all pods of all roles start together, as one gang.
+func rigid(asks *cluster.Asks) bool {
+	least, all := sums(asks.Roles)
+	return least == all && !asks.Apart || len(asks.Roles) == 1
 }
 
 // said returns what a pod that owns others says, which counts for them as well.
@@ -264,7 +295,7 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		return belongs
 	}
 	least, all := sums(asks.Roles)
-	switch rigid := least == all && !asks.Apart || len(asks.Roles) == 1; {
+	switch rigid := rigid(asks); {
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
 	case rigid:
