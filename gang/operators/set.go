@@ -159,6 +159,8 @@ const (
 	mostRoles = 100
 	// mostRole is how long the name of a role may be: pods have it in a label.
 	mostRole = validation.LabelValueMaxLength
+	// mostName is how long the name of an object may be.
+	mostName = validation.DNS1123SubdomainMaxLength
 )
 
 // bounded returns what an owner asks for, unless that is more than anybody may ask.
@@ -197,13 +199,13 @@ func (s *Set) said(pod *corev1.Pod) cluster.Asks {
 	return cluster.Asks{}
 }
 
-// Names implements [cluster.Affiliator].
+// Names implements [cluster.Affiliator]. What cannot be the name of an object is none: nobody will ever make that.
 func (s *Set) Names(pod *corev1.Pod) (of schema.GroupKind, name string, names bool) {
 	for _, kind := range s.on {
 		if kind.Names == nil || kind.Native != (pod.Spec.SchedulingGroup != nil) {
 			continue
 		}
-		if name := kind.Names(pod); name != "" {
+		if name := kind.Names(pod); len(name) <= mostName && len(validation.IsDNS1123Subdomain(name)) == 0 {
 			return kind.Groups[0].GroupKind(), name, true
 		}
 	}

@@ -116,6 +116,23 @@ func TestAPodIsToldWhichKindIsOff(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatCanBeANameNamesAGroup(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Group", "Upper"})
+	for name, want := range map[string]bool{
+		"group": true, "a.group-1": true, "My_Group": false, "-": false, "": false,
+		strings.Repeat("x", 253): true, strings.Repeat("x", 254): false,
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"group": name}}}
+		if _, got, names := set.Names(pod); names != want || names && got != name {
+			t.Errorf("%q names a group: %t, %q", name, names, got)
+		}
+		chain := cluster.Chain{Owners: []*cluster.Owner{object("Upper", operators.Whole(3))}}
+		if got := set.Affiliate(pod, &chain); !want && got.Gang != "upper" {
+			t.Errorf("with %q it belongs to %+v, and not to its owner", name, got)
+		}
+	}
+}
+
 // Each pod of an owner names the gangs of all its roles.
 func TestRolesThatStartTogetherAreBounded(t *testing.T) {
 	asked := cluster.Asks{}
