@@ -89,6 +89,7 @@ func TestAPodWaitsForTheGroupThatItNames(t *testing.T) {
 	}{
 		"its watch has yet to begin":   {func(*household) {}, nil, "unseen: awaited", true},
 		"there is no such resource":    {func(*household) {}, absent, "", true},
+		"no version of it is read":     {func(h *household) { h.sets.Watched(absent) }, absent, "", true},
 		"its watch runs":               {func(h *household) { h.sets.Watched(nil) }, absent, "unseen: awaited", false},
 		"muster may not read it":       {func(h *household) { h.sets.Watched(denied) }, nil, "", false},
 		"the resource has gone, again": {func(h *household) { h.sets.Watched(nil); h.sets.Drop() }, absent, "", true},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +118,7 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 		calls:    listWatch(w.served(resource), ""),
 		optional: true,
 		trim:     resource.Trim,
-		watched:  resource.watched(),
+		watched:  resource.Watched,
 		set:      func(object apiObject) { resource.Set(object) },
 		remove:   func(object apiObject) { resource.Delete(object) },
 	}, w.cluster.log, w.cluster.metrics.watchErrors)
@@ -129,19 +128,6 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 	}
 	w.running[name] = &optionalFeed{feed: f, stop: w.start(f)}
 	return true
-}
-
-// watched returns who is told of trouble with the watch, nil for nobody. A custom resource that is defined is served soon;
-// of another one nobody knows.
-func (r *optionalResource) watched() func(error) {
-	if !r.BuiltIn || r.Watched == nil {
-		return r.Watched
-	}
-	return func(err error) {
-		if !apierrors.IsNotFound(err) {
-			r.Watched(err)
-		}
-	}
 }
 
 // served returns a client of the first version of a resource that is served.

@@ -50,8 +50,12 @@ func (o *Owners) hearing(example runtime.Object) func(error) {
 }
 
 // hear is told of trouble with the watch on a kind of owners, and of its end. Only trouble that does not pass by itself
-// counts: muster may not read it. A kind that is defined is served soon. It takes the lock.
+// counts: muster may not read it. A kind that is not found may be served soon, or in no version that muster reads: of that
+// nobody knows, and pods ask. It takes the lock.
 func (o *Owners) hear(kind schema.GroupKind, err error) {
+	if apierrors.IsNotFound(err) {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.affiliate(o.tell(kind, !apierrors.IsForbidden(err)))
