@@ -146,6 +146,10 @@ func (w *optionalFeeds) served(resource *optionalResource) resourceClient[*unstr
 // undefined ends the feed of a resource, and drops its objects, when its
 // definition is gone.
 func (w *optionalFeeds) undefined(crd apiObject) {
+	resource, wanted := w.wanted[crd.GetName()]
+	if !wanted {
+		return // a namesake of a built-in one, or somebody else's
+	}
 	w.mu.Lock()
 	f := w.running[crd.GetName()]
 	delete(w.running, crd.GetName())
@@ -154,7 +158,7 @@ func (w *optionalFeeds) undefined(crd apiObject) {
 		return
 	}
 	f.stop()
-	w.wanted[crd.GetName()].Drop()
+	resource.Drop()
 	w.cluster.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
 }
 

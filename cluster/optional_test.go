@@ -282,6 +282,14 @@ func TestABuiltInResourceMayBeServedLater(t *testing.T) {
 		if diff := cmp.Diff([]string{"set one", "watched: "}, got); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
+		e.define(t, crd("podgroups.muster.dev"))
+		synctest.Wait()
+		e.undefine(t, "podgroups.muster.dev")
+		synctest.Wait()
+		must(t)(e.objects.Resource(gangs).Namespace("default").Create(t.Context(), gang("two"), metav1.CreateOptions{}))
+		if got := <-told; got != "set two" {
+			t.Errorf("told %s after a definition of its name came and went, want that it is followed still", got)
+		}
 	})
 }
 

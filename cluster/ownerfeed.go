@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,10 +22,15 @@ func (o *Owners) Handler(kind schema.GroupKind) CustomHandler {
 	}
 	return CustomHandler{
 		Trim: func(object any) (any, error) {
-			if whole, is := object.(runtime.Unstructured); is {
-				return o.affiliator.Owner(whole), nil
+			whole, is := object.(*unstructured.Unstructured)
+			if !is {
+				return object, nil // reduced already, or a tombstone of what was
 			}
-			return object, nil // reduced already, or a tombstone of what was
+			if owner := o.affiliator.Owner(whole); owner != nil {
+				return owner, nil
+			}
+			// Somebody else has defined the resource. An error would have the watch begin again and again.
+			return NewOwner(kind, whole, Asks{Alone: "is a " + whole.GetKind() + ", of which muster knows nothing"}), nil
 		},
 		Watched: func(err error) { o.hear(kind, err) },
 		Set:     func(object metav1.Object) { locked(func() []types.UID { return o.set(object.(*Owner)) }) },
