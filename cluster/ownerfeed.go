@@ -103,6 +103,7 @@ func (o *Owners) remove(name ownerKey) []types.UID {
 func (o *Owners) drop(kind schema.GroupKind) []types.UID {
 	maps.DeleteFunc(o.known, func(name ownerKey, _ *Owner) bool { return name.GroupKind == kind })
 	delete(o.watched, kind)
+	o.questions.outdate(kind)
 	return o.belowKind(kind)
 }
 
