@@ -2,6 +2,7 @@ package operators
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -57,7 +58,7 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 // Handled returns the custom resources to follow, and who takes their objects.
 func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler {
 	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
-	for _, resource := range s.resources() {
+	for _, resource := range s.Resources() {
 		handler := c.Owners.Handler(resource.GroupKind())
 		handler.Older, handler.BuiltIn = resource.Older, resource.BuiltIn
 		handled[resource.GroupVersionResource] = handler
@@ -80,7 +81,7 @@ func (s *Set) Labels() (labels []string) {
 
 // Dumped returns how these resources stand in dumps.
 func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
-	for _, resource := range s.resources() {
+	for _, resource := range s.Resources() {
 		for _, version := range append([]string{resource.Version}, resource.Older...) {
 			read := resource.GroupResource().WithVersion(version)
 			kinds = append(kinds, cluster.CustomKind{
@@ -91,15 +92,17 @@ func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 	return kinds
 }
 
-func (s *Set) resources() (custom []Resource) {
-	for _, kind := range s.on {
-		for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
-			if !resource.Core {
-				custom = append(custom, resource)
+// Resources yields what is read for kinds and is not of the core API, and whose it is.
+func (s *Set) Resources() iter.Seq2[config.GangKind, Resource] {
+	return func(yield func(config.GangKind, Resource) bool) {
+		for _, kind := range s.on {
+			for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
+				if !resource.Core && !yield(kind.Name, resource) {
+					return
+				}
 			}
 		}
 	}
-	return custom
 }
 
 // Follows implements [cluster.Affiliator].
