@@ -90,6 +90,8 @@ func (o *Owners) askOne(ctx context.Context, one *question, find FindOwner) {
 	defer o.mu.Unlock()
 	switch {
 	case !o.questions.raised(one): // a watch has shown it, or the pods are gone
+	case o.questions.outdated(one): // it may be there since
+		o.questions.putOff(one)
 	case learnt == answerAbsent || learnt == answerDenied:
 		o.affiliate(o.questions.settle(one))
 	default:

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -89,6 +90,7 @@ func TestAPodWaitsForTheGroupThatItNames(t *testing.T) {
 	}{
 		"its watch has yet to begin":   {func(*household) {}, nil, "unseen: awaited", true},
 		"there is no such resource":    {func(*household) {}, absent, "", true},
+		"no version of it is read":     {func(h *household) { h.sets.Watched(absent) }, absent, "", true},
 		"its watch runs":               {func(h *household) { h.sets.Watched(nil) }, absent, "unseen: awaited", false},
 		"muster may not read it":       {func(h *household) { h.sets.Watched(denied) }, nil, "", false},
 		"the resource has gone, again": {func(h *household) { h.sets.Watched(nil); h.sets.Drop() }, absent, "", true},
@@ -154,6 +156,31 @@ func TestAnOwnerIsAskedForAgainOnceItsKindCanBeRead(t *testing.T) {
 		h.sets.Watched(apierrors.NewForbidden(schema.GroupResource{}, "", nil))
 		h.expect("p", "lost s, namesake: false")
 	})
+}
+
+func TestAnAnswerFromBeforeTheKindCouldBeReadSaysNothing(t *testing.T) {
+	for name, change := range map[string]func(h *household){
+		"its watch begins":      func(h *household) { h.sets.Watched(nil) },
+		"its definition is new": func(h *household) { h.sets.Drop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHousehold(t)
+				set(t, h.Cluster, podObject("p", controlledBy(setKind, "s", "s")))
+				h.after(askAfter)
+				one := h.Owners.questions.next()
+				h.Owners.askOne(t.Context(), one, func(context.Context, schema.GroupKind, types.NamespacedName) (types.UID, error) {
+					change(h)
+					return "", nil
+				})
+				h.expect("p", "unseen: lost s, namesake: false")
+				h.answers("", nil)
+				h.ask()
+				h.after(time.Minute)
+				h.expect("p", "lost s, namesake: false")
+			})
+		})
+	}
 }
 
 // Somebody who makes thousands of pods and makes up their owners asks little of the API server, and has nobody else wait.

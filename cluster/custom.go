@@ -35,8 +35,7 @@ type CustomHandler struct {
 	Set, Delete func(metav1.Object)
 	// Older are versions of the resource that are read where its own is not served.
 	Older []string
-	// BuiltIn says that no definition tells of the resource. It is followed in any case, and Watched is not told where the
-	// cluster does not serve it.
+	// BuiltIn says that no definition tells of the resource. It is followed in any case.
 	BuiltIn bool
 	// Drop applies that the resource is gone with all its objects.
 	Drop func()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +118,7 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 		calls:    listWatch(w.served(resource), ""),
 		optional: true,
 		trim:     resource.Trim,
-		watched:  resource.watched(),
+		watched:  resource.Watched,
 		set:      func(object apiObject) { resource.Set(object) },
 		remove:   func(object apiObject) { resource.Delete(object) },
 	}, w.cluster.log, w.cluster.metrics.watchErrors)
@@ -129,19 +128,6 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 	}
 	w.running[name] = &optionalFeed{feed: f, stop: w.start(f)}
 	return true
-}
-
-// watched returns who is told of trouble with the watch, nil for nobody. A custom resource that is defined is served soon;
-// of another one nobody knows.
-func (r *optionalResource) watched() func(error) {
-	if !r.BuiltIn || r.Watched == nil {
-		return r.Watched
-	}
-	return func(err error) {
-		if !apierrors.IsNotFound(err) {
-			r.Watched(err)
-		}
-	}
 }
 
 // served returns a client of the first version of a resource that is served.
@@ -160,6 +146,10 @@ func (w *optionalFeeds) served(resource *optionalResource) resourceClient[*unstr
 // undefined ends the feed of a resource, and drops its objects, when its
 // definition is gone.
 func (w *optionalFeeds) undefined(crd apiObject) {
+	resource, wanted := w.wanted[crd.GetName()]
+	if !wanted {
+		return // a namesake of a built-in one, or somebody else's
+	}
 	w.mu.Lock()
 	f := w.running[crd.GetName()]
 	delete(w.running, crd.GetName())
@@ -168,7 +158,7 @@ func (w *optionalFeeds) undefined(crd apiObject) {
 		return
 	}
 	f.stop()
-	w.wanted[crd.GetName()].Drop()
+	resource.Drop()
 	w.cluster.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
 }
 

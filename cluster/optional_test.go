@@ -267,20 +267,28 @@ func TestABuiltInResourceMayBeServedLater(t *testing.T) {
 		told := make(chan string, 10)
 		handler := keepCustom(newCluster(t), gangs)
 		handler.BuiltIn = true
-		handler.Watched = func(err error) { told <- fmt.Sprint("watched: ", err) }
+		handler.Watched = func(err error) { told <- fmt.Sprint("watched: ", apierrors.ReasonForError(err)) }
 		handler.Set = func(object metav1.Object) { told <- "set " + object.GetName() }
 		o := e.options()
 		o.Optional, o.Handled = nil, map[schema.GroupVersionResource]CustomHandler{gangs: handler}
 		w := follow(t, o)
 		synctest.Wait()
-		if !w.Synced() || len(told) > 0 {
-			t.Fatalf("before it is served: outstanding %v, told %d things", w.outstanding(), len(told))
+		if !w.Synced() || len(told) != 1 || <-told != "watched: NotFound" {
+			t.Fatalf("before it is served: outstanding %v, told more, or something else", w.outstanding())
 		}
 		served.Store(true)
 		got := []string{<-told, <-told}
 		slices.Sort(got)
-		if diff := cmp.Diff([]string{"set one", "watched: <nil>"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"set one", "watched: "}, got); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		e.define(t, crd("podgroups.muster.dev"))
+		synctest.Wait()
+		e.undefine(t, "podgroups.muster.dev")
+		synctest.Wait()
+		must(t)(e.objects.Resource(gangs).Namespace("default").Create(t.Context(), gang("two"), metav1.CreateOptions{}))
+		if got := <-told; got != "set two" {
+			t.Errorf("told %s after a definition of its name came and went, want that it is followed still", got)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,10 +22,15 @@ func (o *Owners) Handler(kind schema.GroupKind) CustomHandler {
 	}
 	return CustomHandler{
 		Trim: func(object any) (any, error) {
-			if whole, is := object.(runtime.Unstructured); is {
-				return o.affiliator.Owner(whole), nil
+			whole, is := object.(*unstructured.Unstructured)
+			if !is {
+				return object, nil // reduced already, or a tombstone of what was
 			}
-			return object, nil // reduced already, or a tombstone of what was
+			if owner := o.affiliator.Owner(whole); owner != nil {
+				return owner, nil
+			}
+			// Somebody else has defined the resource. An error would have the watch begin again and again.
+			return NewOwner(kind, whole, Asks{Alone: "is a " + whole.GetKind() + ", of which muster knows nothing"}), nil
 		},
 		Watched: func(err error) { o.hear(kind, err) },
 		Set:     func(object metav1.Object) { locked(func() []types.UID { return o.set(object.(*Owner)) }) },
@@ -50,8 +56,12 @@ func (o *Owners) hearing(example runtime.Object) func(error) {
 }
 
 // hear is told of trouble with the watch on a kind of owners, and of its end. Only trouble that does not pass by itself
-// counts: muster may not read it. A kind that is defined is served soon. It takes the lock.
+// counts: muster may not read it. A kind that is not found may be served soon, or in no version that muster reads: of that
+// nobody knows, and pods ask. It takes the lock.
 func (o *Owners) hear(kind schema.GroupKind, err error) {
+	if apierrors.IsNotFound(err) {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.affiliate(o.tell(kind, !apierrors.IsForbidden(err)))
@@ -93,6 +103,7 @@ func (o *Owners) remove(name ownerKey) []types.UID {
 func (o *Owners) drop(kind schema.GroupKind) []types.UID {
 	maps.DeleteFunc(o.known, func(name ownerKey, _ *Owner) bool { return name.GroupKind == kind })
 	delete(o.watched, kind)
+	o.questions.outdate(kind)
 	return o.belowKind(kind)
 }
 

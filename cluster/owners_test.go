@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -257,6 +258,21 @@ func TestAPodBelongsToTheOwnersThatTheWatchShows(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A user who defines a resource chooses the kind of its objects.
+func TestAnObjectOfAnotherKindSaysNothing(t *testing.T) {
+	h := newHousehold(t)
+	got, err := h.sets.Trim(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Suite", "metadata": map[string]any{"namespace": "default", "name": "s", "uid": "s"},
+	}})
+	owner, is := got.(*Owner)
+	if err != nil || !is || owner == nil {
+		t.Fatalf("it is %v, %v", got, err)
+	}
+	if owner.Name != "s" || owner.Kind() != setKind || owner.Asks.Alone != "is a Suite, of which muster knows nothing" {
+		t.Errorf("it is %+v", owner)
 	}
 }
 

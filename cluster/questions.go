@@ -42,6 +42,7 @@ type questions struct {
 	turns []string                  // namespaces in which a question is due, in their order
 	due   map[string][]*question    // by namespace, in their order; withdrawn ones among them
 	ready chan struct{}             // has room for a word that a question is due
+	epoch map[schema.GroupKind]int  // how often it changed whether objects of a kind can be watched
 }
 
 type question struct {
@@ -49,13 +50,14 @@ type question struct {
 	pods   sets.Set[types.UID]
 	timer  clock.Timer
 	asked  int  // how often
+	epoch  int  // of its kind, when it was asked last
 	absent bool // there is no such object
 }
 
 func newQuestions(c clock.WithDelayedExecution, lock sync.Locker) questions {
 	return questions{
 		clock: c, lock: lock, about: map[reference]*question{}, by: map[types.UID][]reference{}, due: map[string][]*question{},
-		ready: make(chan struct{}, 1),
+		ready: make(chan struct{}, 1), epoch: map[schema.GroupKind]int{},
 	}
 }
 
@@ -126,8 +128,10 @@ func (q *questions) next() *question {
 			q.turns = append(q.turns, namespace)
 		}
 		if len(waiting) > 0 {
-			waiting[0].asked++
-			return waiting[0]
+			one := waiting[0]
+			one.asked++
+			one.epoch = q.epoch[one.GroupKind]
+			return one
 		}
 	}
 	return nil
@@ -139,8 +143,15 @@ func (q *questions) settle(one *question) []types.UID {
 	return slices.Sorted(maps.Keys(one.pods))
 }
 
+// outdate has answers that are under way about objects of a kind say nothing.
+func (q *questions) outdate(kind schema.GroupKind) { q.epoch[kind]++ }
+
+// outdated reports whether the answer to a question says nothing any more.
+func (q *questions) outdated(one *question) bool { return one.epoch != q.epoch[one.GroupKind] }
+
 // reopen forgets the answers about objects of a kind.
 func (q *questions) reopen(kind schema.GroupKind) {
+	q.outdate(kind)
 	for _, one := range q.about {
 		if one.GroupKind == kind && one.absent {
 			one.absent, one.asked = false, 0

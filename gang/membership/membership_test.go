@@ -206,6 +206,49 @@ func TestWhatAMemberSaysIsBounded(t *testing.T) {
 	}
 }
 
+// Nobody else is asked how large a group is: one that nobody says a number for would start with its first member.
+func TestMarksSpeakForMarkedMembersAndOwnersForOthers(t *testing.T) {
+	train := cluster.Affiliation{Kind: "JobSet", Gang: "train", MinMember: 5}
+	member := func(name, mark, minMember string, belongs cluster.Affiliation) *cluster.Pod {
+		object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name}}
+		if mark != "" {
+			object.Labels = map[string]string{mark: "g"}
+		}
+		if minMember != "" {
+			object.Annotations = map[string]string{v1alpha1.AnnotationMinMember: minMember}
+		}
+		pod := cluster.NewPod(object)
+		pod.Affiliation = belongs
+		return pod
+	}
+	for name, test := range map[string]struct {
+		members []*cluster.Pod
+		want    int // 0 for nobody who speaks
+	}{
+		"of an owner":                            {[]*cluster.Pod{member("a", "", "", train)}, 5},
+		"of an owner, and a stray annotation":    {[]*cluster.Pod{member("a", "", "2", train)}, 5},
+		"marked, of an owner, without an object": {[]*cluster.Pod{member("a", v1alpha1.LabelX, "", train)}, 0},
+		"marked, of an owner, and only one role says a number": {
+			[]*cluster.Pod{member("a", v1alpha1.LabelMuster, "", train), member("b", v1alpha1.LabelMuster, "7", train)}, 7,
+		},
+		"its owner is unseen, and a stray annotation": {[]*cluster.Pod{member("a", "", "1", cluster.Affiliation{Unseen: true})}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bounds := Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10}
+			got := 0
+			if s := bounds.Said(slices.Values(test.members)); s != nil {
+				if s.Err != nil || s.MinMember == 0 {
+					t.Fatalf("asked for: %+v", s)
+				}
+				got = s.MinMember
+			}
+			if got != test.want {
+				t.Errorf("%d members start together, want %d", got, test.want)
+			}
+		})
+	}
+}
+
 func TestKoordinatorsAnnotationsAreTakenAsTheyAre(t *testing.T) {
 	bounds := Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 100}
 	saying := func(more ...string) *corev1.Pod {

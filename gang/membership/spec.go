@@ -93,11 +93,16 @@ func Says(member *corev1.Pod) bool {
 	return says || saysToKoordinator
 }
 
-// Said returns what the members of a group without an object ask for, or their owners do, nil when none says anything.
+// Said returns what the members of a group without an object ask for, or their owners do, nil when none says anything. For
+// members by their own marks only those say something, and for others only their owners do.
 func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 	var first *cluster.Pod
 	for member := range members {
-		if (Says(member.Pod) || member.Affiliation.Gang != "") && (first == nil || member.Name < first.Name) {
+		speaks := member.Affiliation.Gang != ""
+		if _, marked := Marked(member.Pod); marked {
+			speaks = Says(member.Pod)
+		}
+		if speaks && (first == nil || member.Name < first.Name) {
 			first = member
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Set) Finder(client metadata.Interface) cluster.FindOwner {
 		StatefulSet: {appsv1.SchemeGroupVersion.WithResource("statefulsets")},
 		Pod:         {corev1.SchemeGroupVersion.WithResource("pods")},
 	}
-	for _, resource := range s.resources() {
+	for _, resource := range s.Resources() {
 		of := []schema.GroupVersionResource{resource.GroupVersionResource}
 		for _, older := range resource.Older {
 			of = append(of, resource.GroupResource().WithVersion(older))

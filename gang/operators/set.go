@@ -2,6 +2,7 @@ package operators
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -56,7 +58,7 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 // Handled returns the custom resources to follow, and who takes their objects.
 func (s *Set) Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler {
 	handled := map[schema.GroupVersionResource]cluster.CustomHandler{}
-	for _, resource := range s.resources() {
+	for _, resource := range s.Resources() {
 		handler := c.Owners.Handler(resource.GroupKind())
 		handler.Older, handler.BuiltIn = resource.Older, resource.BuiltIn
 		handled[resource.GroupVersionResource] = handler
@@ -79,7 +81,7 @@ func (s *Set) Labels() (labels []string) {
 
 // Dumped returns how these resources stand in dumps.
 func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
-	for _, resource := range s.resources() {
+	for _, resource := range s.Resources() {
 		for _, version := range append([]string{resource.Version}, resource.Older...) {
 			read := resource.GroupResource().WithVersion(version)
 			kinds = append(kinds, cluster.CustomKind{
@@ -90,15 +92,17 @@ func (s *Set) Dumped(c *cluster.Cluster) (kinds []cluster.CustomKind) {
 	return kinds
 }
 
-func (s *Set) resources() (custom []Resource) {
-	for _, kind := range s.on {
-		for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
-			if !resource.Core {
-				custom = append(custom, resource)
+// Resources yields what is read for kinds and is not of the core API, and whose it is.
+func (s *Set) Resources() iter.Seq2[config.GangKind, Resource] {
+	return func(yield func(config.GangKind, Resource) bool) {
+		for _, kind := range s.on {
+			for _, resource := range slices.Concat(kind.Owners, kind.Groups) {
+				if !resource.Core && !yield(kind.Name, resource) {
+					return
+				}
 			}
 		}
 	}
-	return custom
 }
 
 // Follows implements [cluster.Affiliator].
@@ -150,7 +154,39 @@ func (s *Set) asks(kind *Kind, object runtime.Object) cluster.Asks {
 	if o.Scope() == v1alpha1.ScopeNone {
 		return Alone("says " + v1alpha1.AnnotationGangScope + ": " + v1alpha1.ScopeNone)
 	}
-	return kind.Asks(o)
+	return bounded(kind.Asks(o))
+}
+
+const (
+	// mostRoles is how many roles may start together: each pod names the gangs of all. Marks name no more groups, either.
+	mostRoles = 100
+	// mostRole is how long the name of a role may be: pods have it in a label.
+	mostRole = validation.LabelValueMaxLength
+	// mostName is how long the name of an object may be.
+	mostName = validation.DNS1123SubdomainMaxLength
+)
+
+// bounded returns what an owner asks for, unless that is more than anybody may ask.
+func bounded(asks cluster.Asks) cluster.Asks {
+	waited := 0
+	for _, one := range asks.Roles {
+		if len(one.Name) > mostRole {
+			return Alone("has a role with a name that is too long for a label")
+		}
+		if one.Min >= 1 {
+			waited++
+		}
+	}
+	if waited > mostRoles && !rigid(&asks) {
+		return Alone(fmt.Sprintf("has more roles than may start together: %d, and %d may", waited, mostRoles))
+	}
+	return asks
+}
+
+// rigid reports whether all pods of all roles start together, as one gang.
+func rigid(asks *cluster.Asks) bool {
+	least, all := sums(asks.Roles)
+	return least == all && !asks.Apart || len(asks.Roles) == 1
 }
 
 // said returns what a pod that owns others says, which counts for them as well.
@@ -166,13 +202,13 @@ func (s *Set) said(pod *corev1.Pod) cluster.Asks {
 	return cluster.Asks{}
 }
 
-// Names implements [cluster.Affiliator].
+// Names implements [cluster.Affiliator]. What cannot be the name of an object is none: nobody will ever make that.
 func (s *Set) Names(pod *corev1.Pod) (of schema.GroupKind, name string, names bool) {
 	for _, kind := range s.on {
 		if kind.Names == nil || kind.Native != (pod.Spec.SchedulingGroup != nil) {
 			continue
 		}
-		if name := kind.Names(pod); name != "" {
+		if name := kind.Names(pod); len(name) <= mostName && len(validation.IsDNS1123Subdomain(name)) == 0 {
 			return kind.Groups[0].GroupKind(), name, true
 		}
 	}
@@ -263,8 +299,8 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("it plays no part that is waited for (%q)", role)
 		return belongs
 	}
-	together, least, all := sums(name, asks.Roles)
-	switch rigid := least == all && !asks.Apart || len(asks.Roles) == 1; {
+	least, all := sums(asks.Roles)
+	switch rigid := rigid(asks); {
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
 	case rigid:
@@ -277,23 +313,31 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
 	default:
 		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
-		if len(together) > 1 {
-			belongs.Together = together
-		}
+		belongs.Together = together(name, asks.Roles)
 		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
 	}
 	return belongs
 }
 
-// sums returns the names of the gangs of roles that are waited for, how many pods those are, and how many there are in all.
-func sums(name string, roles []cluster.Role) (together []string, least, all int32) {
+// sums returns how many pods of some roles are waited for, and how many there are in all.
+func sums(roles []cluster.Role) (least, all int32) {
 	for _, one := range roles {
 		all, least = Sum(all, one.All), Sum(least, one.Min)
+	}
+	return least, all
+}
+
+// together returns the names of the gangs of roles that are waited for, nil when there is one.
+func together(name string, roles []cluster.Role) (names []string) {
+	for _, one := range roles {
 		if one.Min > 0 {
-			together = append(together, name+"/"+one.Name)
+			names = append(names, name+"/"+one.Name)
 		}
 	}
-	return together, least, all
+	if len(names) == 1 {
+		return nil
+	}
+	return names
 }
 
 // roleOf returns a role by its name. If there is only one without a name, all pods play that.

@@ -1,11 +1,13 @@
 package operators_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/config"
@@ -112,4 +114,63 @@ func TestAPodIsToldWhichKindIsOff(t *testing.T) {
 			t.Errorf("%s is followed: %t", kind, got)
 		}
 	}
+}
+
+func TestOnlyWhatCanBeANameNamesAGroup(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Group", "Upper"})
+	for name, want := range map[string]bool{
+		"group": true, "a.group-1": true, "My_Group": false, "-": false, "": false,
+		strings.Repeat("x", 253): true, strings.Repeat("x", 254): false,
+	} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"group": name}}}
+		if _, got, names := set.Names(pod); names != want || names && got != name {
+			t.Errorf("%q names a group: %t, %q", name, names, got)
+		}
+		chain := cluster.Chain{Owners: []*cluster.Owner{object("Upper", operators.Whole(3))}}
+		if got := set.Affiliate(pod, &chain); !want && got.Gang != "upper" {
+			t.Errorf("with %q it belongs to %+v, and not to its owner", name, got)
+		}
+	}
+}
+
+// Each pod of an owner names the gangs of all its roles.
+func TestRolesThatStartTogetherAreBounded(t *testing.T) {
+	asked := cluster.Asks{}
+	all := some()
+	all[1].Asks = func(operators.Object) cluster.Asks { return asked }
+	set := operators.NewSet(all, []config.GangKind{"Upper"})
+	roles := func(n int, spare int32) (roles []cluster.Role) {
+		for i := range n {
+			roles = append(roles, cluster.Role{Name: fmt.Sprint("r", i), Min: 2, All: 2 + spare})
+		}
+		return roles
+	}
+	for name, test := range map[string]struct {
+		roles    []cluster.Role
+		gang     string
+		together int
+		why      string // a part of it
+	}{
+		"elastic":       {roles(100, 1), "upper/r0", 100, "200 of its pods start together"},
+		"too many":      {roles(101, 1), "", 0, "has more roles than may start together: 101"},
+		"many as one":   {roles(101, 0), "upper", 0, "202 of its 202 pods start together"},
+		"a longer name": {append(roles(1, 1), cluster.Role{Name: strings.Repeat("x", 64), Min: 1, All: 2}), "", 0, "too long for a label"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Roles = test.roles
+			owner := set.Owner(custom("Upper", "upper"))
+			got := set.Affiliate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"role": "r0"}}},
+				&cluster.Chain{Owners: []*cluster.Owner{owner}})
+			if got.Gang != test.gang || len(got.Together) != test.together || !strings.Contains(got.Why, test.why) {
+				t.Errorf("it belongs to %+v", got)
+			}
+		})
+	}
+}
+
+// custom returns an object as the API server has it.
+func custom(kind, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": kind, "metadata": map[string]any{"name": name},
+	}}
 }

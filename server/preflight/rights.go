@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/operators/kinds"
 )
 
 // right is a right to a resource, or to resource/subresource.
@@ -53,9 +54,7 @@ func (l *look) needed() []right {
 			rights = append(rights, right{group: view.group, resource: resource, verbs: follow})
 		}
 	}
-	if l.servesNativeGroups() {
-		rights = append(rights, right{group: "scheduling.k8s.io", resource: "podgroups", verbs: follow})
-	}
+	rights = append(rights, l.ofKinds(follow)...)
 	rights = append(rights,
 		right{resource: "pods", verbs: []string{"get"}},
 		right{resource: "pods/status", verbs: []string{"patch"}},
@@ -108,6 +107,24 @@ func (l *look) needed() []right {
 			rights = append(rights,
 				right{group: "coordination.k8s.io", resource: "leases", verbs: follow, namespace: namespace, name: name})
 		}
+	}
+	return rights
+}
+
+// ofKinds are the rights to read what makes gangs of the kinds that are switched on.
+func (l *look) ofKinds(verbs []string) (rights []right) {
+	set := kinds.Set(l.Config.Gangs.Kinds)
+	for kind, resource := range set.Resources() {
+		otherwise := fmt.Sprintf("pods of %s start one by one", kind)
+		if resource.BuiltIn {
+			otherwise = fmt.Sprintf("pods of %s are left to kube-scheduler", kind)
+		}
+		rights = append(rights, right{group: resource.Group, resource: resource.Resource, verbs: verbs, otherwise: otherwise})
+	}
+	if set.ReadsJobs() {
+		rights = append(rights, right{
+			group: "batch", resource: "jobs", verbs: verbs, otherwise: "pods of Jobs, and of what makes Jobs, start one by one",
+		})
 	}
 	return rights
 }

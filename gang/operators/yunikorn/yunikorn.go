@@ -5,9 +5,11 @@ package yunikorn
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -17,8 +19,10 @@ import (
 const (
 	groupOf = "yunikorn.apache.org/task-group-name"
 	groups  = "yunikorn.apache.org/task-groups"
-	// mostBytes is how long a text of task groups may be that is read.
-	mostBytes = 1 << 16
+	// mostBytes is how long a text of task groups may be that is read: it is read each time that anybody asks about the pod.
+	mostBytes = 1 << 14
+	// mostGroups is how many task groups an application may have.
+	mostGroups = 100
 )
 
 // application are the labels and annotations that name the application of a pod, the first of them first.
@@ -36,6 +40,9 @@ func Kind() operators.Kind {
 			role, name := pod.Annotations[groupOf], application(pod)
 			if role == "" {
 				return operators.Said{}, false
+			}
+			if len(name) > validation.LabelValueMaxLength || len(role) > validation.LabelValueMaxLength {
+				return operators.Said{Asks: operators.Alone("its application, or its task group, has a name that is too long for a label")}, true
 			}
 			asks := read(pod.Annotations[groups])
 			if asks.Silent() && controller != nil && controller.Kind() == operators.Pod {
@@ -63,6 +70,9 @@ func read(text string) cluster.Asks {
 	}
 	if len(text) > mostBytes || json.Unmarshal([]byte(text), &all) != nil {
 		return operators.Alone("its annotation " + groups + " cannot be read")
+	}
+	if len(all) > mostGroups {
+		return operators.Alone(fmt.Sprintf("its annotation %s has %d groups, more than %d", groups, len(all), mostGroups))
 	}
 	asks := cluster.Asks{Apart: true}
 	for _, one := range all {
