@@ -108,18 +108,24 @@ func TestWhatAClusterAllowsDecidesWhetherMusterWorksThere(t *testing.T) {
 			"v1.36.3", true, []string{"delete pods"}, func(*config.Configuration) {}, true, "MISSING no right to delete pods not allowed: delete",
 		},
 		"the owners of pods": {
-			"v1.36.3", true, []string{"watch jobsets"}, func(*config.Configuration) {}, true,
+			"v1.36.3", true,
+			[]string{"watch jobsets"},
+			func(*config.Configuration) {}, true,
 			"MISSING no right to list, watch jobsets.jobset.x-k8s.io not allowed: watch pods of JobSet start one by one",
 		},
 		"owners of a kind that is off": {
 			"v1.36.3", true, []string{"watch jobsets"}, func(c *config.Configuration) { c.Gangs.Kinds = nil }, true, "OK yes rights",
 		},
 		"Jobs, which stand between": {
-			"v1.36.3", true, []string{"list jobs"}, func(c *config.Configuration) { c.Gangs.Kinds = []config.GangKind{config.GangKindJobSet} },
+			"v1.36.3", true,
+			[]string{"list jobs"},
+			func(c *config.Configuration) { c.Gangs.Kinds = []config.GangKind{config.GangKindJobSet} },
 			true, "MISSING no right to list, watch jobs.batch not allowed: list pods of Jobs, and of what makes Jobs, start one by one",
 		},
 		"groups of Kubernetes' own": {
-			"v1.36.3", true, []string{"list podgroups"}, func(c *config.Configuration) {
+			"v1.36.3", true,
+			[]string{"list podgroups"},
+			func(c *config.Configuration) {
 				c.Gangs.Kinds = []config.GangKind{config.GangKindKubernetesPodGroup}
 			},
 			false, "MISSING no right to list, watch podgroups.scheduling.k8s.io not allowed: list pods of KubernetesPodGroup are left",

@@ -1,0 +1,215 @@
+package operators
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"muster.dev/muster/cluster"
+)
+
+// Affiliate implements [cluster.Affiliator]. What a pod names counts before who owns it, as somebody has said it on
+// purpose. The uppermost owner that asks for something counts: a JobSet before its Jobs.
+func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
+	kind, name, names := s.Names(pod)
+	switch {
+	case names && chain.Named != nil:
+		return s.groups[kind].affiliate(pod, chain.Named)
+	case names && chain.Awaited:
+		return cluster.Affiliation{
+			Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
+		}
+	case pod.Spec.SchedulingGroup != nil:
+		return s.left(names)
+	}
+	var controller *cluster.Owner
+	if len(chain.Owners) > 0 {
+		controller = chain.Owners[0]
+	}
+	for _, kind := range s.on {
+		if kind.Says == nil {
+			continue
+		}
+		if said, is := kind.Says(pod, controller); is {
+			return affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+		}
+	}
+	if chain.Lost != nil {
+		return lost(chain)
+	}
+	for _, owner := range slices.Backward(chain.Owners) {
+		if kind := s.owners[owner.Kind()]; kind != nil && !owner.Asks.Silent() {
+			return kind.affiliate(pod, owner)
+		}
+	}
+	return s.unasked(pod, chain)
+}
+
+// left says why a pod that names its group in spec.schedulingGroup is left to kube-scheduler. Of no kind is who is left.
+func (s *Set) left(names bool) cluster.Affiliation {
+	if names {
+		return cluster.Affiliation{Why: "muster cannot read it, or the cluster does not serve it"}
+	}
+	for _, kind := range s.off {
+		if kind.Native {
+			return cluster.Affiliation{Why: fmt.Sprintf("%s is not in gangs.kinds", kind.Name)}
+		}
+	}
+	return cluster.Affiliation{Why: "it names its group in a way that muster does not know"}
+}
+
+// affiliate says to which gang of an owner, or of a group, a pod belongs.
+func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliation {
+	if owner.Asks.Left != "" {
+		return cluster.Affiliation{Why: owner.Asks.Left}
+	}
+	name, role, instance := owner.Name, "", ""
+	if k.Place != nil {
+		instance, role = k.Place(pod)
+	}
+	if owner.Asks.Instances {
+		if instance == "" {
+			return cluster.Affiliation{Kind: string(k.Name), Why: fmt.Sprintf(
+				"its %s %s makes several gangs, and it has no label that says of which it is", owner.Kind().Kind, owner.Name)}
+		}
+		name += "/" + instance
+	}
+	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
+	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
+	return belongs
+}
+
+// affiliation says to which gang a pod belongs that plays a role. Where no role is
+// elastic, all are one gang; else each is one, and they start together.
+func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliation {
+	belongs := cluster.Affiliation{Kind: kind}
+	if asks.Alone != "" {
+		belongs.Why = asks.Alone
+		return belongs
+	}
+	own, listed := roleOf(role, asks)
+	if !listed {
+		belongs.Why = fmt.Sprintf("it plays no part that is waited for (%q)", role)
+		return belongs
+	}
+	least, all := sums(asks.Roles)
+	switch rigid := rigid(asks); {
+	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
+		belongs.Why = "one pod is all that it has to start with"
+	case rigid:
+		belongs.Gang, belongs.MinMember = name, least
+		belongs.Why = fmt.Sprintf("%d of its %d pods start together", least, all)
+	case own.Min == 0:
+		belongs.Why = fmt.Sprintf("none of role %s has to be there at the start", own.Name)
+	case asks.Apart:
+		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
+	default:
+		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Together = together(name, asks.Roles)
+		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
+	}
+	return belongs
+}
+
+// sums returns how many pods of some roles are waited for, and how many there are in all.
+func sums(roles []cluster.Role) (least, all int32) {
+	for _, one := range roles {
+		all, least = Sum(all, one.All), Sum(least, one.Min)
+	}
+	return least, all
+}
+
+// together returns the names of the gangs of roles that are waited for, nil when there is one.
+func together(name string, roles []cluster.Role) (names []string) {
+	for _, one := range roles {
+		if one.Min > 0 {
+			names = append(names, name+"/"+one.Name)
+		}
+	}
+	if len(names) == 1 {
+		return nil
+	}
+	return names
+}
+
+// roleOf returns a role by its name. If there is only one without a name, all pods play that.
+func roleOf(name string, asks *cluster.Asks) (cluster.Role, bool) {
+	if len(asks.Roles) == 1 && asks.Roles[0].Name == "" {
+		return asks.Roles[0], true
+	}
+	i := slices.IndexFunc(asks.Roles, func(role cluster.Role) bool { return role.Name == name })
+	if i < 0 {
+		return cluster.Role{}, false
+	}
+	return asks.Roles[i], true
+}
+
+// lost says of a pod that an owner of it is not there.
+func lost(chain *cluster.Chain) cluster.Affiliation {
+	ref := chain.Lost
+	belongs := cluster.Affiliation{Kind: ref.Kind, Unseen: chain.Unseen}
+	switch {
+	case chain.Unseen:
+		belongs.Why = fmt.Sprintf("its %s %s has not been seen yet", ref.Kind, ref.Name)
+	case chain.Namesake != nil:
+		belongs.Why = fmt.Sprintf("its %s %s is not the one in its namespace: that has another UID", ref.Kind, ref.Name)
+	default:
+		belongs.Why = fmt.Sprintf("its %s %s is not in its namespace, or muster may not read it", ref.Kind, ref.Name)
+	}
+	return belongs
+}
+
+// unasked says why a pod belongs to nothing, where its owners say nothing about it.
+func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
+	if kind, name, names := s.Names(pod); names {
+		return cluster.Affiliation{
+			Kind: string(s.groups[kind].Name),
+			Why:  fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+		}
+	}
+	if top := uppermost(pod, chain); top != nil {
+		if belongs := s.unread(top); belongs.Kind != "" {
+			return belongs
+		}
+	}
+	for _, kind := range slices.Concat(s.on, s.off) {
+		if kind.Alone == nil {
+			continue
+		}
+		if why := kind.Alone(pod); why != "" {
+			return cluster.Affiliation{Kind: string(kind.Name), Why: why}
+		}
+	}
+	return cluster.Affiliation{}
+}
+
+// uppermost returns the reference to the uppermost owner of a pod, whether that is read or not; nil when it has none.
+func uppermost(pod *corev1.Pod, chain *cluster.Chain) *metav1.OwnerReference {
+	if last := len(chain.Owners) - 1; last >= 0 {
+		return metav1.GetControllerOfNoCopy(chain.Owners[last])
+	}
+	return metav1.GetControllerOfNoCopy(pod)
+}
+
+// unread says why nothing is read of an owner: its pods are steps, or nobody has switched its kind on.
+func (s *Set) unread(owner *metav1.OwnerReference) cluster.Affiliation {
+	group, _ := schema.ParseGroupVersion(owner.APIVersion)
+	of := group.WithKind(owner.Kind).GroupKind()
+	for _, kind := range s.on {
+		if slices.Contains(kind.Steps, of) {
+			return cluster.Affiliation{Kind: owner.Kind, Why: fmt.Sprintf("its %s %s: %s", owner.Kind, owner.Name, kind.Why)}
+		}
+	}
+	for _, kind := range s.off {
+		if slices.ContainsFunc(kind.Owners, func(resource Resource) bool { return resource.GroupKind() == of }) {
+			return cluster.Affiliation{
+				Kind: string(kind.Name), Why: fmt.Sprintf("its %s %s: %s is not in gangs.kinds", owner.Kind, owner.Name, kind.Name),
+			}
+		}
+	}
+	return cluster.Affiliation{}
+}
