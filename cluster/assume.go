@@ -45,7 +45,7 @@ type Basis struct {
 	Node *Node
 	// Generation of the snapshot in which the pod was judged.
 	Generation uint64
-	// Aspects are the aspects that the verdict read of other nodes and of the cluster as a whole.
+	// Aspects lists what the verdict depended on besides Node: aspects of other nodes and of the cluster as a whole.
 	Aspects Aspect
 }
 

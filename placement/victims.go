@@ -51,11 +51,10 @@ type Eviction struct {
 
 // Limit says how many of some pods may be evicted at no more cost than their own.
 type Limit struct {
-	// Allowed is that number.
+	// Allowed is how many of the pods may be evicted before the limit is violated.
 	Allowed int
-	// Whole is how many pods are of no use any more when one more is evicted, beyond which
-	// they can lose nothing. It is 0 when each one more is a violation for itself, as of
-	// disruption budgets.
+	// Whole is how many pods become useless once the limit is exceeded; no further loss counts. 0 means that each
+	// eviction over the limit is a violation of its own, as with disruption budgets.
 	Whole int
 
 	used  int

@@ -179,7 +179,7 @@ func (d *deviceCheck) offersOthers(node *cluster.Node) bool {
 // isComing reports whether a pod counts on a node and was not bound yet. The claims of one that is bound were allocated before.
 func isComing(pod *cluster.Pod) bool { return pod.Spec.NodeName == "" }
 
-// foresee takes out of the stock what a pod on the node will get that has no allocation yet.
+// foresee takes out of the stock the devices that a pod on the node will get but has not been allocated yet.
 func (d *deviceCheck) foresee(stock *stock, node *cluster.Node, pod *cluster.Pod) error {
 	var open []*resourcev1.ResourceClaim
 	allocated := false

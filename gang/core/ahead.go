@@ -341,8 +341,8 @@ func (t leading) letGo(p *member, timeout time.Duration) {
 	}
 }
 
-// staysGated has the room of a member kept whose gate stays on for a while, though its gang is on its way: that nobody
-// contests it was shown for then, and the write that lifts its gate was not made. The gate is lifted once the nomination is there.
+// staysGated nominates a member that was let go but whose gate stays on for a while, so that its room is kept. That nobody
+// contests the room was shown only for the moment when the gate was to be lifted. It is lifted once the nomination is there.
 func (t leading) staysGated(p *member) {
 	if p.stage == due && p.room != record.RoomNominated && p.gated() && p.gate == shut {
 		p.room, p.toldAt = record.RoomNominated, t.now
@@ -350,7 +350,8 @@ func (t leading) staysGated(p *member) {
 	}
 }
 
-// A scheduler that has just begun to lead knows nothing of the nominations of gated pods before they change.
+// A scheduler that has just begun to lead learns of a gated pod's nomination only when that pod is next updated, so these
+// pods are updated here.
 func (SchedulerChanged) apply(t *turn) {
 	for _, g := range t.those((*group).holds) {
 		if !g.leads(t.ports) {

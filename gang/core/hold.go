@@ -116,8 +116,8 @@ func (e Bound) apply(t *turn) {
 	}
 }
 
-// recall gives members back the places to which they may be bound any moment, as the answer
-// to a binding was lost: they count there, and get no other one.
+// recall returns members to their places when the answer to their binding was lost. They may be bound there at any
+// moment, so they count there and get no other place.
 func (t *turn) recall(parts []part) {
 	for _, p := range parts {
 		for uid := range p.unsure {

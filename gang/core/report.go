@@ -60,8 +60,8 @@ type Member struct {
 	Stage      string  `json:"stage"`
 	Node       string  `json:"node,omitempty"` // its place, "" when it has none
 	AgeSeconds float64 `json:"ageSeconds"`     // of the stage
-	// Room says how its place is kept while it waits there, or is on its way, without a bind call; "" for one that does
-	// not.
+	// Room says how the member's place is kept free while the member is reserved or has been let go, that is, while no
+	// bind call is held for it. It is "" at any other stage.
 	Room record.Room `json:"room,omitempty"`
 }
 

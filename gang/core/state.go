@@ -77,7 +77,7 @@ type turn struct {
 	decided Decided
 }
 
-// has notes an effect.
+// has adds an effect to the turn.
 func (t *turn) has(e Effect) { t.effects = append(t.effects, e) }
 
 // member returns a pod that is of a group, nil when it is of none.

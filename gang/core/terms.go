@@ -74,7 +74,7 @@ func (t *Terms) goes(pod *cluster.Pod) bool {
 	return pod.DeletionTimestamp != nil || t.decided.Has(pod.UID)
 }
 
-// spares reports whether a group is just about to start, or one that starts together with it.
+// spares reports whether a group, or one that starts together with it, is just about to start.
 func (t *Terms) spares(g *group) bool {
 	if spared, known := t.spared[g]; known {
 		return spared

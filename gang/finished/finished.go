@@ -42,8 +42,8 @@ type Pod struct {
 	Gone bool
 }
 
-// Pods follows the metadata of pods that have finished, by label: a cluster without groups
-// has none. Its methods are safe for concurrent use.
+// Pods follows the metadata of finished pods that carry a label of a group; in a cluster without groups there are none.
+// Its methods are safe for concurrent use.
 type Pods struct {
 	clock     clock.PassiveClock
 	informers []cache.SharedIndexInformer

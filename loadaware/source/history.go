@@ -61,7 +61,7 @@ type sample struct {
 	used cluster.Resources
 }
 
-// newHistory returns an empty history of samples that come in some interval.
+// newHistory returns an empty history for samples that arrive once per interval.
 func newHistory(interval time.Duration) *history {
 	return &history{interval: interval, span: slices.Max(usualDurations())}
 }

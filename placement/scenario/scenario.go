@@ -138,8 +138,8 @@ func (j *Judge) FitsIn(state *cluster.Node) bool {
 	return judgement.Verdict(state) == predicates.Fits
 }
 
-// Objection says why one more pod does not fit on a node if it were in another state, "" when it fits: the first reason, but
-// a lack of room only where that is all.
+// Objection returns the reason why one more pod would not fit on a node in the given state, "" if it would fit. It is the
+// first reason found, except that a lack of room is returned only if there is no other reason.
 func (j *Judge) Objection(state *cluster.Node) string {
 	judgement := j.Judgement()
 	judgement.Suppose(state)

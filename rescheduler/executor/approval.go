@@ -78,8 +78,8 @@ func (e *Executor) whyExpired(plan *v1alpha1.ReschedulingPlan) string {
 	return "its time was up: " + plan.Status.Message
 }
 
-// delays says why a plan must wait before it begins, "" when it need not. It begins when the rates and windows
-// allow all of it: none is cut in the middle, for want of evictions, and neither is a gang.
+// delays says why a plan must wait before it begins, "" when it need not. A plan begins only when the rates and windows
+// allow all of its steps. So neither a plan nor a gang stops half way because evictions have run out.
 func (e *Executor) delays(plan *v1alpha1.ReschedulingPlan) string {
 	if len(plan.Spec.Steps) == 0 {
 		return ""

@@ -143,9 +143,9 @@ func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
 	}
 }
 
-// Coalesce plans to empty nodes, all that can be emptied but no more than atMost, 0 for any number: all pods on
-// them go to other nodes, except pods that stay with a node, as the pods of DaemonSets. Only nodes that among
-// selects are emptied, or any when it is nil. Nothing goes to nodes that are empty already.
+// Coalesce returns a plan that empties every node it can, at most atMost of them (0 means no limit). All pods on these
+// nodes move elsewhere, except pods that stay with a node, such as pods of DaemonSets. A node is emptied only if among
+// returns true for it; a nil among allows every node. No pod moves to a node that is already empty.
 func (p *Problem) Coalesce(among func(*cluster.Node) bool, atMost int) *Plan {
 	s := newSearch(p, nil, nil)
 	if atMost <= 0 {

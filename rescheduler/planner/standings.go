@@ -18,8 +18,8 @@ type standings struct {
 	afterwards map[place]standing // of pending pods, once others have left by themselves
 }
 
-// opening is a node that could take pods of a kind if others were not there. The pods leave one node or are
-// pending.
+// opening stands for pods of one kind that leave the node from, or are pending (from is negative), and for a node that
+// could take them if certain pods there were gone.
 type opening struct{ kind, from, node int32 }
 
 // of returns what speaks against a pod on a node, if that pod were not where it is.

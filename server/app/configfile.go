@@ -52,8 +52,8 @@ func (f *fileLook) changed() (content []byte, changed bool, err error) {
 	return content, true, err
 }
 
-// followLevel has the log follow logging.level of a configuration that is put in force, and says whether that has changed it.
-// The line about it is written by the more talkative of the two levels, when the new one is in force.
+// followLevel sets the log level to that of a configuration just put in force, and reports whether the level changed. The
+// change is logged, after the switch, if either level lets info lines through.
 func (f *fileLook) followLevel(log *slog.Logger, now config.LogLevel) bool {
 	if f.LogLevel == nil || f.LogLevel.Level() == now.Level() {
 		return false

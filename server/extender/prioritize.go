@@ -55,7 +55,7 @@ func (e *Extender) prioritize(q *request, m *memory) (report, error) {
 	return q.report(outcomeOK), nil
 }
 
-// known returns the candidates that are known, until others are judged.
+// known returns the indexes of the candidates that are in the snapshot. The slice is good until r judges others.
 func (r *ranking) known(nodes candidates) []int32 {
 	r.fitting = r.fitting[:0]
 	for _, index := range nodes.indexes {

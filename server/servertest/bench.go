@@ -125,7 +125,7 @@ func Ask[Answer any](b *Bench, verb string, request any) Answer {
 	return answer
 }
 
-// Filter asks about a pod that the watch shows, from now on if not before.
+// Filter calls filter for a pod. If the watch does not show the pod as pending yet, Filter has it do so first.
 func (b *Bench) Filter(pod *corev1.Pod, nodes ...string) extenderv1.ExtenderFilterResult {
 	b.Helper()
 	if b.Cluster.PendingPod(pod.UID) == nil {

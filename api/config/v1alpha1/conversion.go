@@ -130,7 +130,7 @@ func (c *conversion) setArg(plugin, arg string, to any, path *field.Path, value 
 	}
 }
 
-// addArg gives a plugin that has no arguments yet one, and returns its path in the profile.
+// addArg adds the first argument of a plugin that has none yet, and returns the argument's path in the profile.
 func (c *conversion) addArg(plugin, arg string, to any) *field.Path {
 	c.profile.PluginConfig = append(c.profile.PluginConfig, config.PluginConfig{Name: plugin, Args: map[string]any{arg: to}})
 	return field.NewPath("pluginConfig").Index(len(c.profile.PluginConfig)-1).Child("args", arg)

@@ -34,7 +34,7 @@ func Decode(object *unstructured.Unstructured) (*ReschedulingPlan, error) {
 	return plan, nil
 }
 
-// Encode is the object of a plan.
+// Encode returns a plan as an unstructured object, with its apiVersion and kind set.
 func Encode(plan *ReschedulingPlan) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(plan)
 	if err != nil {

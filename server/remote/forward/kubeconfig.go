@@ -25,8 +25,8 @@ type Access struct {
 	Config *rest.Config
 }
 
-// Load reads what kubectl would: file, else the files that $KUBECONFIG names, else ~/.kube/config. The context is the current
-// one when it is "".
+// Load reads the same files as kubectl: file if it is set, else those named by $KUBECONFIG, else ~/.kube/config. An empty
+// context stands for the current one.
 func Load(file, context string) (*Access, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath, rules.WarnIfAllMissing = file, false
