@@ -64,13 +64,17 @@ func (c *course) meet(pod *cluster.Pod) {
 	switch {
 	case store == nil && !gated, gatedByOthers(pod.Pod):
 		return
-	case placesGated(store) && !gated && (!byUs || pod.Tried()): // it was never gated, or is kube-scheduler's since
+	case placesGated(store) && !gated && !byUs: // it was never gated
 		return
 	}
 	p := c.begin(pod, store)
-	if store != nil && byUs {
+	switch {
+	case store != nil && byUs && placesGated(store) && !gated && pod.Tried(): // kube-scheduler's since: it keeps no room in vain
+		p.mine, p.written = p.nominated(), c.clock.Now()
+		c.place(p)
+	case store != nil && byUs:
 		c.adopt(p)
-	} else {
+	default:
 		c.place(p)
 	}
 	c.letGo(p)

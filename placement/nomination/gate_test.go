@@ -257,7 +257,7 @@ func TestAnotherProcessLetsGoWhatTheFormerOneKept(t *testing.T) {
 			newPod("woken", "1", nominatedTo("a"), bySelf, unschedulable))
 		p.during(func() {
 			p.after(30 * time.Second)
-			p.wantWritten("kept → goes", "new → a", "new → goes")
+			p.wantWritten("kept → goes", "woken → ", "new → a", "new → goes")
 			for name, want := range map[string]string{"gone": "a", "kept": "a", "new": "a", "woken": ""} {
 				if got := p.cluster.Assumed(newPod(name, "1").UID); got != want {
 					t.Errorf("%s counts on %q, want %q", name, got, want)
