@@ -30,7 +30,7 @@ func (o *Owners) Handler(kind schema.GroupKind) CustomHandler {
 				return owner, nil
 			}
 			// Somebody else has defined the resource. An error would have the watch begin again and again.
-			return NewOwner(kind, whole, Asks{Alone: "is a " + whole.GetKind() + ", of which muster knows nothing"}), nil
+			return NewOwner(kind, whole, Asks{Alone: "is a " + whole.GetKind() + ", which muster does not know"}), nil
 		},
 		Watched: func(err error) { o.hear(kind, err) },
 		Set:     func(object metav1.Object) { locked(func() []types.UID { return o.set(object.(*Owner)) }) },

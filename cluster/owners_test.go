@@ -271,7 +271,7 @@ func TestAnObjectOfAnotherKindSaysNothing(t *testing.T) {
 	if err != nil || !is || owner == nil {
 		t.Fatalf("it is %v, %v", got, err)
 	}
-	if owner.Name != "s" || owner.Kind() != setKind || owner.Asks.Alone != "is a Suite, of which muster knows nothing" {
+	if owner.Name != "s" || owner.Kind() != setKind || owner.Asks.Alone != "is a Suite, which muster does not know" {
 		t.Errorf("it is %+v", owner)
 	}
 }

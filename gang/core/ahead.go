@@ -265,7 +265,7 @@ func (t leading) prove(parts []part, recorded bool) {
 	switch {
 	case len(lost) > 0:
 		parts[0].waits(status.Waiting, "places that were planned for it are lost; it is planned again")
-		(&attempt{turn: t.turn, purpose: anew, parts: parts}).plan()
+		(&attempt{turn: t.turn, purpose: replan, parts: parts}).plan()
 	case recorded:
 		t.start(parts)
 	default:

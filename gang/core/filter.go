@@ -73,7 +73,7 @@ func (e Refused) apply(t *turn) {
 	case not != nil:
 	case !knew:
 		p.astray = true
-		(&attempt{turn: t, purpose: anew, parts: parts}).plan() // denies the group if there is no place
+		(&attempt{turn: t, purpose: replan, parts: parts}).plan() // denies the group if there is no place
 	case !bearable(parts, t.limits.MaxGap):
 		p.behind = true
 		why := p.pod.Name + " fits none of the nodes that the scheduler offers"

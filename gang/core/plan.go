@@ -14,7 +14,7 @@ const (
 	forFilter  purpose = iota // a filter call waits for it
 	forPreempt                // a preempt call
 	ahead                     // nobody: the scheduler has not asked yet
-	anew                      // nobody: a place of before was not good
+	replan                    // nobody: a place of before was not good
 )
 
 // attempt is a plan that is being made, during the application of an event, for the members of a bundle that have no place:
@@ -204,7 +204,7 @@ func (t *attempt) ends(reason string) {
 		if reason == ReasonNoPlace && t.isUnasked() {
 			t.makeRoom()
 		}
-	case anew:
+	case replan:
 	}
 }
 

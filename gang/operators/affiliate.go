@@ -73,7 +73,7 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliat
 	if owner.Asks.Instances {
 		if instance == "" {
 			return cluster.Affiliation{Kind: string(k.Name), Why: fmt.Sprintf(
-				"its %s %s makes several gangs, and it has no label that says of which it is", owner.Kind().Kind, owner.Name)}
+				"its %s %s makes several gangs, and no label of the pod says which is its own", owner.Kind().Kind, owner.Name)}
 		}
 		name += "/" + instance
 	}

@@ -81,7 +81,7 @@ func TestToWhatAPodBelongs(t *testing.T) {
 			gang: "upper/1", least: 4,
 		},
 		"no known instance": {
-			chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", instances)}}, why: "it has no label that says of which it is",
+			chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", instances)}}, why: "no label of the pod says which is its own",
 		},
 		"a role": {
 			labels: map[string]string{"role": "b"}, chain: cluster.Chain{Owners: []*cluster.Owner{object("Upper", roles)}}, gang: "upper", least: 3,

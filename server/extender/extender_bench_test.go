@@ -51,7 +51,7 @@ func BenchmarkNames(b *testing.B) {
 			b.ReportAllocs()
 			m := new(memory)
 			for i := 0; b.Loop(); i++ {
-				_, err := extender.decode(b.Context(), bodies[i%len(bodies)], m)
+				err := extender.decode(bodies[i%len(bodies)], &request{ctx: b.Context()}, m)
 				must(b, err)
 			}
 		})

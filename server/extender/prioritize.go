@@ -49,7 +49,7 @@ func (e *Extender) prioritize(q *request, m *memory) (report, error) {
 	}
 	if best >= 0 {
 		standOut(totals, best)
-		e.picker.expect(q, view.Snapshot.Node(nodes[best]))
+		e.picker.cluster.Expect(q.pod, view.Snapshot.Node(nodes[best]).Name)
 	}
 	writeScores(&m.reply, view.Snapshot.NodeNames, nodes, totals)
 	return q.report(outcomeOK), nil

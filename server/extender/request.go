@@ -16,7 +16,7 @@ import (
 	"muster.dev/muster/server/wire"
 )
 
-// request holds the question of a call. It is read once, and nothing changes it then.
+// request holds the question of a call. It is filled in as the body is read, and nothing changes it then.
 type request struct {
 	ctx context.Context //nolint:containedctx // a request lives as long as its call
 	// named is the pod as the caller names it.
@@ -54,7 +54,7 @@ type report struct {
 type subject struct {
 	// pod is as the watch shows it, or as the caller posts it. It is nil until it is found.
 	pod *cluster.Pod
-	// store is that of the pod's profile, nil while that is not known.
+	// store holds the verdicts of the pod's profile, nil while the profile is not known.
 	store *predicates.VerdictStore
 	// stranger says that the watch does not show the pod as one without a node.
 	stranger bool
@@ -133,15 +133,14 @@ func (m *memory) encode(answer any) error {
 }
 
 // read reads the body of filter and prioritize, and finds its pod.
-func (e *Extender) read(ctx context.Context, body []byte, m *memory) (request, error) {
-	q, err := e.decode(ctx, body, m)
-	if err != nil {
-		return q, err
+func (e *Extender) read(body []byte, q *request, m *memory) error {
+	if err := e.decode(body, q, m); err != nil {
+		return err
 	}
 	return e.find(q, m)
 }
 
-func (e *Extender) decode(ctx context.Context, body []byte, m *memory) (request, error) {
+func (e *Extender) decode(body []byte, q *request, m *memory) error {
 	var o *order
 	select {
 	case o = <-e.orders:
@@ -156,20 +155,21 @@ func (e *Extender) decode(ctx context.Context, body []byte, m *memory) (request,
 	}()
 	m.reading.reset(e.watch.cluster.Snapshot().NodeNames, o)
 	err := m.args.Read(&m.decoder, body, &m.reading)
-	q := request{ctx: ctx, named: m.args.Pod, nodes: m.reading.candidates, objects: m.args.Nodes, whole: m.args.WholeNodes}
+	q.named, q.nodes, q.objects, q.whole = m.args.Pod, m.reading.candidates, m.args.Nodes, m.args.WholeNodes
 	if err != nil {
-		return q, badRequest(err)
+		return badRequest(err)
 	}
-	return q, nil
+	return nil
 }
 
 // readPreempt reads the body of preempt, and finds its pod.
-func (e *Extender) readPreempt(ctx context.Context, body []byte, m *memory) (request, error) {
+func (e *Extender) readPreempt(body []byte, q *request, m *memory) error {
 	var args wire.PreemptArgs
 	if err := args.Read(&m.decoder, body, podsOn(e.picker.cluster.Snapshot())); err != nil {
-		return request{ctx: ctx}, badRequest(err)
+		return badRequest(err)
 	}
-	return e.find(request{ctx: ctx, named: args.Pod, proposed: args.Victims}, m)
+	q.named, q.proposed = args.Pod, args.Victims
+	return e.find(q, m)
 }
 
 // podsOn tells how many pods there are on the nodes of a snapshot.
@@ -184,36 +184,36 @@ func podsOn(snap *cluster.Snapshot) wire.Node {
 }
 
 // readBind reads the body of bind.
-func readBind(ctx context.Context, body []byte, m *memory) (request, error) {
+func readBind(body []byte, q *request, m *memory) error {
 	args, err := wire.ReadBind(&m.decoder, body)
 	if err != nil {
-		return request{ctx: ctx}, badRequest(err)
+		return badRequest(err)
 	}
-	named := wire.Pod{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID}
-	return request{ctx: ctx, named: named, node: args.Node}, nil
+	q.named, q.node = wire.Pod{Namespace: args.PodNamespace, Name: args.PodName, UID: args.PodUID}, args.Node
+	return nil
 }
 
 var errOtherPod = errors.New("Pod: metadata: another pod has this uid") //nolint:staticcheck // the field is spelled so
 
-// find returns the request with the pod that it names, or as it posts the pod, and with its profile.
-func (e *Extender) find(q request, m *memory) (request, error) {
+// find finds the pod that a request names, or takes it as it is posted, and its profile.
+func (e *Extender) find(q *request, m *memory) error {
 	if q.pod = e.watch.pending(q.ctx, &q.named); q.pod == nil {
 		q.stranger = true
 		posted, err := e.posted(&q.named, m)
 		if err != nil {
-			return q, err
+			return err
 		}
 		q.pod = posted
 	} else if q.pod.Name != q.named.Name || q.pod.Namespace != q.named.Namespace {
 		q.subject = subject{stranger: true}
-		return q, badRequest(errOtherPod)
+		return badRequest(errOtherPod)
 	}
 	store, err := e.profiles.Named(q.pod.Spec.SchedulerName)
 	if err != nil {
 		q.unserved = err.Error()
 	}
 	q.store = store
-	return q, nil
+	return nil
 }
 
 // posted returns a pod as it is posted.

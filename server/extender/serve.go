@@ -20,8 +20,8 @@ import (
 // verb is a verb that kube-scheduler may ask for.
 type verb struct {
 	name, about string
-	// read reads a body, in the memory of its call. With an error it returns what it has read by then.
-	read func(ctx context.Context, body []byte, m *memory) (request, error)
+	// read reads a body into a request, in the memory of its call. What it has read by then stands also if it fails.
+	read func(body []byte, q *request, m *memory) error
 	// answer writes the answer to a request into m.reply, and returns what it found; or it returns an error: a
 	// statusError as it says, any other as status 500.
 	answer func(q *request, m *memory) (report, error)
@@ -129,7 +129,8 @@ func (c *call) begin(share body.Share) {
 // serve has a verb read a body and answer it.
 func (c *call) serve(ctx context.Context, verb *verb, body []byte) (found report, err error) {
 	c.memory.body, c.received = body, len(body)
-	if c.request, err = verb.read(ctx, body, &c.memory); err != nil {
+	c.request = request{ctx: ctx}
+	if err = verb.read(body, &c.request, &c.memory); err != nil {
 		return report{subject: c.request.subject}, err
 	}
 	if verb.small {

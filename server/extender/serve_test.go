@@ -66,10 +66,8 @@ func serveAt(t *testing.T, log io.Writer, maxBody int64, verb verb) (*http.Clien
 // served is a verb that is answered as its body is read.
 func served(name string, serve func(ctx context.Context, body []byte, m *memory) error) verb {
 	return verb{
-		name: name,
-		read: func(ctx context.Context, body []byte, m *memory) (request, error) {
-			return request{ctx: ctx}, serve(ctx, body, m)
-		},
+		name:   name,
+		read:   func(body []byte, q *request, m *memory) error { return serve(q.ctx, body, m) },
 		answer: func(q *request, _ *memory) (report, error) { return q.report(outcomeOK), nil },
 	}
 }
@@ -269,18 +267,23 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 			cfg,
 		)
 		v := served("verb", nil)
-		v.read = func(ctx context.Context, body []byte, m *memory) (request, error) {
+		v.read = func(body []byte, q *request, m *memory) error {
 			if err := m.args.Read(&m.decoder, body, &m.reading); err != nil {
-				return request{}, badRequest(err)
+				return badRequest(err)
+			}
+			q.named, q.store = m.args.Pod, profiles.Of(m.args.Pod.SchedulerName)
+			if q.named.Name == "fourth" {
+				panic("a bug")
 			}
 			m.reply.RawStr("{}")
-			return request{ctx: ctx, named: m.args.Pod, subject: subject{store: profiles.Of(m.args.Pod.SchedulerName)}}, nil
+			return nil
 		}
 		client, _ := serveAt(t, &log, 1000, v)
 		for _, body := range []string{
 			`{"Pod": {"metadata": {"namespace": "n", "name": "first"}, "spec": {"schedulerName": "s"}}}`,
 			strings.Repeat(" ", 1001),
 			`{"Pod": {"metadata": {"namespace": "n", "name": "third"}}}`,
+			`{"Pod": {"metadata": {"namespace": "n", "name": "fourth"}, "spec": {"schedulerName": "s"}}}`,
 		} {
 			response, err := client.Post("http://muster/verb", "application/json", strings.NewReader(body))
 			if err != nil {
@@ -293,12 +296,14 @@ func TestTheAccessLogTellsOfThisCallAlone(t *testing.T) {
 			`pod=n/first profile=s class="" outcome=ok status=200 bytesIn=90 bytesOut=2`,
 			`pod=/ profile="" class="" outcome=too_large status=413 bytesIn=0 bytesOut=0`,
 			`pod=n/third profile="" class="" outcome=ok status=200 bytesIn=58 bytesOut=2`,
+			`pod=n/fourth profile=s class="" outcome=panic status=500 bytesIn=91 bytesOut=0`,
 		}
 		var got []string
 		for line := range strings.Lines(log.String()) {
-			_, line, _ = strings.Cut(line, "verb=verb ")
-			line, _, _ = strings.Cut(line, " elapsed=")
-			got = append(got, line)
+			if _, line, answered := strings.Cut(line, `msg="verb answered" verb=verb `); answered {
+				line, _, _ = strings.Cut(line, " elapsed=")
+				got = append(got, line)
+			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

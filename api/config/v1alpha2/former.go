@@ -61,7 +61,7 @@ func former() map[string]string {
 		"rescheduler.relieve.samples":              "take it out: three measurements in a row must find it",
 		"rescheduler.repair.duplicates":            "take it out; in place of true write Duplicates into rescheduler.repair.checks",
 		"rescheduler.repair.enabled": "take it out; in place of true write rescheduler.repair.checks: " +
-			"[TaintToleration, NodeAffinity, PodTopologySpread, InterPodAffinity], or those that you want",
+			"[TaintToleration, NodeAffinity, PodTopologySpread, InterPodAffinity], or the checks of your choice",
 		"rescheduler.respread.minGain": "take it out: a move gains a tenth of a node at least",
 		"rescheduler.scaleUp.provisioningRequest.enabled": "take it out; in place of true write " +
 			"rescheduler.scaleUp.provisioningRequest.className, such as best-effort-atomic-scale-up.autoscaling.x-k8s.io",
