@@ -259,7 +259,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 	if known == nil {
 		p.Fatalf("%s does not wait", pod.Name)
 	}
-	decision := p.Filter(known, 5)
+	decision := p.Verbs.Filter(known, 5)
 	switch {
 	case decision.Reason != "":
 		if !decision.Waits {
@@ -271,7 +271,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 		return "any"
 	}
 	p.assume(known, decision.Node)
-	p.Placed(pod.UID, decision.Node)
+	p.Verbs.Placed(pod.UID, decision.Node)
 	return decision.Node
 }
 
@@ -318,11 +318,11 @@ func (p *process) bind(pod *corev1.Pod, node string) *call {
 	c := &call{p: p, pod: pod, node: node, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer cancel()
-		if c.err = p.Permit(ctx, pod.UID, node); c.err == nil {
+		if c.err = p.Verbs.Permit(ctx, pod.UID, node); c.err == nil {
 			bound := pod.DeepCopy()
 			bound.Spec.NodeName = node
 			p.set(bound)
-			p.Bound(pod.UID, nil)
+			p.Verbs.Bound(pod.UID, nil)
 		}
 		close(c.done)
 	}()
@@ -433,7 +433,7 @@ func podGroup(name string, minMember int64, change ...func(spec map[string]any))
 // why is why a group waits, in words.
 func (p *process) why(group string) string {
 	p.Helper()
-	about := p.About(types.NamespacedName{Namespace: "default", Name: group})
+	about := p.Observer.About(types.NamespacedName{Namespace: "default", Name: group})
 	if len(about) != 1 {
 		p.Fatalf("%d groups of the name %s", len(about), group)
 	}

@@ -194,9 +194,9 @@ func (t *turn) leaveLostPlaces(parts []part) bool {
 	for _, p := range parts {
 		for _, member := range p.in(held, kept, reserved) {
 			switch {
-			case t.ports.Node(member.place) == nil:
+			case t.view.Node(member.place) == nil:
 				t.giveUp(member, ErrNodeGone)
-			case t.ports.Assumed(member.pod.UID) != member.place:
+			case t.view.Assumed(member.pod.UID) != member.place:
 				t.giveUp(member, ErrUncounted)
 			default:
 				continue

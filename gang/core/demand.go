@@ -32,7 +32,7 @@ func (t *turn) lookAtAll() {
 
 // look takes note of what is asked of a group now: by its PodGroup, else by its members.
 func (t *turn) look(g *group) {
-	if object := t.ports.PodGroup(g.key); object == nil {
+	if object := t.view.PodGroup(g.key); object == nil {
 		t.hear(g)
 	} else if g.spec == nil || g.spec.From != object.Unstructured {
 		g.asks(t.limits.Asked(object))

@@ -3,8 +3,8 @@
 //
 // A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by
 // [State.Configure]): an [Event] goes in, and the [Effect]s that have to follow come out, in the order in which
-// they are to be carried out. [Ports] are what an event reads of the cluster, and asks of it while it is applied: the
-// core searches nothing itself. All other methods of a State are queries and change nothing.
+// they are to be carried out. An event reads the cluster through a [View], and asks [Ports] for places while it is
+// applied: the core searches nothing itself. All other methods of a State are queries and change nothing.
 //
 // A gang is planned in one place: a plan (plan.go) asks for places, has gangs of lower priority give way, looks for
 // victims (preempt.go), and answers the call that waits for it.

@@ -34,7 +34,7 @@ func (e Seen) apply(t *turn) {
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
 			t.giveUp(p, ErrGone)
-		case g.leads(t.ports):
+		case g.leads(t.view):
 			steering{t}.withdraw(p)
 			leading{t}.shown(p, before)
 		default:
@@ -103,7 +103,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
-	p.inherited = g.leads(t.ports) && p.gated() && pod.NominatedBy() == cluster.FieldManager
+	p.inherited = g.leads(t.view) && p.gated() && pod.NominatedBy() == cluster.FieldManager
 	if first := g.members[g.first]; first == nil || older(p, first) < 0 {
 		g.isFirst(p)
 	}

@@ -43,7 +43,7 @@ func (t *attempt) plan() {
 		t.ends(reason)
 		return
 	}
-	t.generation = t.ports.Generation()
+	t.generation = t.view.Generation()
 	if t.first().looked == t.generation {
 		t.ends(ReasonNoPlace) // as before
 		return
@@ -71,7 +71,7 @@ func (t *attempt) unplannable() (reason string) {
 // findPlaces has members count on places. It returns the reason why there are none, "" when there are.
 func (t *attempt) findPlaces() (reason string) {
 	g := t.first()
-	leads := g.leads(t.ports)
+	leads := g.leads(t.view)
 	gaveWay := false
 	for tries := 1; ; tries++ {
 		found := t.ports.FindPlaces(t.search(), Also{Contested: leads, Claims: leads && g.letGo() > 0})
@@ -133,7 +133,7 @@ func (t *attempt) search() Search {
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
 func (t *attempt) place(places []Planned, nodes int, contested bool) {
-	leads := t.first().leads(t.ports)
+	leads := t.first().leads(t.view)
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
@@ -198,7 +198,7 @@ func (t *attempt) ends(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
-		if reason == ReasonNoPlace && t.first().leads(t.ports) {
+		if reason == ReasonNoPlace && t.first().leads(t.view) {
 			t.foundNoRoom()
 		}
 		if reason == ReasonNoPlace && t.isUnasked() {
@@ -218,7 +218,7 @@ func (t *attempt) foundNoRoom() {
 // planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
 // more.
 func (t *attempt) planBy(g *group) {
-	if store := t.ports.Profile(g.schedulerName); store != g.store {
+	if store := t.view.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0
 	}
 }

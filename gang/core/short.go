@@ -19,7 +19,7 @@ func (t breakup) breakShort() {
 	if t.limits.BreakAfter == 0 {
 		return
 	}
-	for _, g := range t.those(func(g *group) bool { return g.leads(t.ports) }) {
+	for _, g := range t.those(func(g *group) bool { return g.leads(t.view) }) {
 		parts, not := t.together(g)
 		switch {
 		case not != nil || !isShort(parts):

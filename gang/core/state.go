@@ -55,11 +55,11 @@ func New(limits Limits) *State {
 // Configure has other limits be in force from the next event on.
 func (s *State) Configure(limits Limits) { s.limits = limits }
 
-// Apply changes the state by an event. [State.Effects] has to follow.
-func (s *State) Apply(ports Ports, event Event) {
+// Apply changes the state by an event, which reads the view and asks the ports. [State.Effects] has to follow.
+func (s *State) Apply(view View, ports Ports, event Event) {
 	t := &s.turn
 	clear(t.effects) // so that nothing is kept alive by them
-	t.State, t.now, t.ports, t.effects = s, ports.Now(), ports, t.effects[:0]
+	t.State, t.now, t.view, t.ports, t.effects = s, ports.Now(), view, ports, t.effects[:0]
 	event.apply(t)
 }
 
@@ -72,6 +72,7 @@ func (s *State) Effects() []Effect { return s.turn.effects }
 type turn struct {
 	*State
 	now     time.Time
+	view    View
 	ports   Ports
 	effects []Effect
 	decided Decided

@@ -34,7 +34,7 @@ func (t steering) mayMiss(p *member, nodes int) bool {
 // call fails, also of a member that is to be bound there yet.
 func (t steering) tellAgain(p *member, before *cluster.Pod) {
 	if (p.stage == kept || p.stage == due) && before.Status.NominatedNodeName == p.place && p.pod.Status.NominatedNodeName == "" &&
-		t.mayMiss(p, t.ports.NodeCount()) {
+		t.mayMiss(p, t.view.NodeCount()) {
 		t.has(Nominate{p.pod.UID})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/server/page"
 )
 
-// Gangs tells of groups of pods that start together, as a [gang.Manager] does.
+// Gangs tells of groups of pods that start together, as a [gang.Observer] does.
 type Gangs interface {
 	// Report is on all gangs, in the order in which they are planned.
 	Report() []core.Summary
