@@ -108,7 +108,7 @@ type Reservations interface {
 	Left(pods []*cluster.Pod) sets.Set[string]
 }
 
-// Manager holds the gangs of a cluster together. Its methods, and those of its parts, are safe for concurrent use.
+// Manager holds the gangs of a cluster together. It and its parts are safe for concurrent use.
 type Manager struct {
 	// Verbs answers the verbs of an extender.
 	Verbs *Verbs

@@ -155,7 +155,7 @@ type told struct {
 // mostUntold bounds what waits to be told, should nobody publish.
 const mostUntold = 1000
 
-// news is what has been done to pods and is to be told.
+// news has what was done to pods until it is told.
 type news struct {
 	profiles *predicates.Profiles
 	told     chan told
