@@ -29,6 +29,7 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // process is a Manager that runs in a bubble, on a cluster of the test's own. It stands for
@@ -87,11 +88,13 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
 		limits.Few = 0
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
+		profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing))
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
-			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
-			Limits:   limits,
+			Profiles:     profiles,
+			Reservations: reservation.New(reservation.Options{Logger: log, Clock: now, Cluster: c, Profiles: profiles}),
+			Limits:       limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		p.stop = cancel

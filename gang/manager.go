@@ -79,7 +79,7 @@ type Options struct {
 	// Recorder records commits, with the Epoch of this process.
 	Recorder Recorder
 	Epoch    func() record.Epoch
-	// Reservations, if set, is the room that is kept for members by plans of the rescheduler.
+	// Reservations is the room that is kept for members by plans of the rescheduler.
 	Reservations Reservations
 	// Seed breaks ties between nodes.
 	Seed uint64

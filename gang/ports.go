@@ -69,7 +69,7 @@ func (v *view) Profile(schedulerName string) *predicates.VerdictStore {
 type ports struct {
 	clock        clock.PassiveClock
 	cluster      *cluster.Cluster
-	reservations Reservations // nil for none
+	reservations Reservations
 	budget       *budget
 	took         prometheus.Observer
 	seed         uint64 // of the next plan
@@ -85,9 +85,6 @@ func (p *ports) Renew(uid types.UID) (counts bool) { return p.cluster.Renew(uid)
 // newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang that these
 // move as a whole returns to none of the nodes that any of its members left.
 func (p *ports) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
-	if p.reservations == nil {
-		return placement.New(store, pods, p.seed)
-	}
 	reserved := p.reservations.Reserved(pods) // of what is given up for a member, the plan has to see that it is free
 	plan := placement.New(store, pods, p.seed)
 	plan.Avoid(p.reservations.Left(pods))
@@ -107,9 +104,6 @@ func (p *ports) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *pl
 func (p *ports) sparing(
 	preemptors []*cluster.Pod, may func(*cluster.Pod) (placement.Eviction, bool),
 ) func(*cluster.Pod) (placement.Eviction, bool) {
-	if p.reservations == nil {
-		return may
-	}
 	spared := p.reservations.Spared(preemptors...)
 	return func(pod *cluster.Pod) (placement.Eviction, bool) {
 		if spared.Has(pod.UID) {
@@ -142,9 +136,7 @@ func (p *ports) assume(snap *cluster.Snapshot, places []placement.Place) ([]core
 			return nil, err
 		}
 	}
-	if p.reservations != nil {
-		p.reservations.Refresh()
-	}
+	p.reservations.Refresh()
 	planned := make([]core.Planned, 0, len(places))
 	for _, index := range order {
 		for _, pod := range on[index] {

@@ -41,7 +41,8 @@ type ahead struct {
 func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
 	if !a.live() {
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
-		return &ahead{gangs: newGangs(b, a, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
+		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
+		return &ahead{gangs: newGangs(b, a, keeper, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
@@ -131,11 +132,9 @@ func newGangs(
 			term := a.Election.Term()
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
-		Limits: limits,
-		Seed:   rand.Uint64(),
-	}
-	if keeper != nil {
-		options.Reservations = keeper
+		Reservations: keeper,
+		Limits:       limits,
+		Seed:         rand.Uint64(),
 	}
 	return gang.New(options)
 }

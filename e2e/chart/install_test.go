@@ -72,7 +72,7 @@ func seldom() []string {
 		"get podgroups.scheduling.x-k8s.io", "get podgroups.scheduling.sigs.k8s.io",
 		// The answer to a binding got lost, or the API server says that the pod is bound (server/extender/bind.go).
 		"get pods.",
-		// kube-scheduler was told whom to evict for a gang and did not (gang/clearing.go).
+		// kube-scheduler was told whom to evict for a gang and did not (gang/core/clearing.go).
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
 		"patch events.events.k8s.io",
