@@ -19,7 +19,6 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/reservation"
 )
 
 // benched is a Manager of its own on a cluster of 1,000 nodes, with gangs of a size that nobody has planned.
@@ -35,13 +34,12 @@ func benched(b *testing.B, gangs, size int) (*Manager, *cluster.Cluster, [][]*cl
 	c := cluster.New(cluster.Options{Logger: log, Registerer: registry, AssumeTTL: time.Hour})
 	limits := DefaultLimits(time.Hour, 5*time.Second, time.Hour)
 	limits.MaxHolding, limits.Few = 0, 1<<30
-	profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now))
 	m := New(Options{
 		Logger: log, Registerer: registry, Clock: now, Cluster: c,
 		Writer:   nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500)),
 		Recorder: written{}, Epoch: func() record.Epoch { return record.Epoch{} }, Limits: limits,
-		Profiles:     profiles,
-		Reservations: reservation.New(reservation.Options{Logger: log, Clock: now, Cluster: c, Profiles: profiles}),
+		Profiles:     predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+		Reservations: noPlans{},
 	})
 	m.Follow()
 	for i := range 1000 {

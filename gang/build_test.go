@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -29,7 +30,6 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/reservation"
 )
 
 // process is a Manager that runs in a bubble, on a cluster of the test's own. It stands for
@@ -88,12 +88,11 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 		limits := DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second)
 		limits.Few = 0
 		writer := nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500))
-		profiles := predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing))
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
-			Profiles:     profiles,
-			Reservations: reservation.New(reservation.Options{Logger: log, Clock: now, Cluster: c, Profiles: profiles}),
+			Profiles:     predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
+			Reservations: noPlans{},
 			Limits:       limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -110,6 +109,14 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 		}
 	})
 }
+
+// noPlans implements Reservations: no plan of the rescheduler keeps room.
+type noPlans struct{}
+
+func (noPlans) Reserved([]*cluster.Pod) sets.Set[types.UID] { return nil }
+func (noPlans) Refresh()                                    {}
+func (noPlans) Spared(...*cluster.Pod) sets.Set[types.UID]  { return nil }
+func (noPlans) Left([]*cluster.Pod) sets.Set[string]        { return nil }
 
 // Nominate implements Client.
 func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) error {

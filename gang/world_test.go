@@ -26,7 +26,6 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
-	"muster.dev/muster/rescheduler/reservation"
 )
 
 // world is an API server, a scheduler and people around a Manager. Each step of theirs is
@@ -95,14 +94,12 @@ func newWorld(t *rapid.T) *world {
 	limits := DefaultLimits(30*time.Second, time.Hour, time.Hour)
 	limits.DenyTTL = time.Nanosecond // denials expire by the clock of the machine
 	w.cluster = c
-	profiles := predicates.NewProfiles(w.store)
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
-		Recorder:     w,
-		Epoch:        func() record.Epoch { return record.Epoch{} },
-		Writer:       nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
-		Profiles:     profiles,
-		Reservations: reservation.New(reservation.Options{Logger: log, Clock: w.clock, Cluster: c, Profiles: profiles}),
+		Recorder: w,
+		Epoch:    func() record.Epoch { return record.Epoch{} },
+		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
+		Profiles: predicates.NewProfiles(w.store), Reservations: noPlans{},
 	})
 	w.machine.records.start = func(write func()) { w.commits = append(w.commits, write) }
 	c.FollowPods(w.machine.inbox.put)

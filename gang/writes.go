@@ -18,8 +18,8 @@ import (
 	"muster.dev/muster/placement/nomination"
 )
 
-// writes writes to pods, one after the other. What is to be written is asked of the machine when the turn of a write has
-// come, and what came of it is told to the machine.
+// writes sends what the core wants written to pods, one after the other. When the turn of a write has come, it asks the
+// machine what is to be written still, and tells the machine what came of that.
 type writes struct {
 	client  Client
 	writer  *nomination.Writer
@@ -129,7 +129,7 @@ type Recorder interface {
 	Write(ctx context.Context, podGroup *unstructured.Unstructured, r record.Record) error
 }
 
-// records records starts, beside everything else.
+// records sends the records of starts, beside everything else.
 type records struct {
 	recorder Recorder
 	epoch    func() record.Epoch

@@ -34,7 +34,7 @@
 // # Its parts
 //
 // A state says where the pods are and what room that leaves; its log lets any part take back what it did. A search has
-// the parts that each of the five aims needs; it makes each of those before it, complete, and no part knows the search:
+// the parts that all five aims need. Each is made complete, after the parts that it needs, and none knows the search:
 //
 //   - roster: which pods may be moved, and which only together; queue: the groups that wait.
 //   - standings: what the predicates have against a pod on a node, room aside; rehearsal: what they say when moves

@@ -12,9 +12,8 @@ import (
 // attempts is how often a search begins because predicates objected.
 const attempts = 8
 
-// search has what every attempt to solve a problem needs. Its parts share one state, and each is made of those before it.
-// What is searched for is another part, which is made of the search: see MakeRoom, Coalesce, FreeDomains, Relocate and
-// Relieve.
+// search has what every attempt to solve a problem needs. Its parts share one state, and each is made of the parts before
+// it. What is searched for is one more part, which MakeRoom, Coalesce, FreeDomains, Relocate or Relieve makes of the search.
 type search struct {
 	*state
 
@@ -66,8 +65,8 @@ func worldOf(p *Problem) *scenario.Scenario {
 	return world
 }
 
-// solve searches until the predicates agree, and leaves the state as it is planned. What cannot be proven is given up: all
-// of it, or what a wake names.
+// solve searches until the predicates agree, and leaves the state as it is planned. find changes the state; giveUp gives up
+// for good what cannot be proven: what a wake names, or all.
 func (s *search) solve(find func(), giveUp func(all bool, w wake)) (proven []int32) {
 	for attempt := 1; ; attempt++ {
 		find()
