@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -279,4 +281,17 @@ func ofServed[T any](v *versions, call func(resourceClient[*unstructured.Unstruc
 		}
 	}
 	return answer, err
+}
+
+// PatchPod returns a request that patches a pod, of the core API's client. The metadata of the patch should name the UID: it
+// is a precondition.
+func PatchPod(core rest.Interface, how types.PatchType, pod *corev1.Pod, patch map[string]any) *rest.Request {
+	body, _ := json.Marshal(patch) // of strings and types of the API, which always succeeds
+	return core.Patch(how).Namespace(pod.Namespace).Resource("pods").Name(pod.Name).Param("fieldManager", FieldManager).Body(body)
+}
+
+// PatchPodStatus returns a request that patches the status of a pod. Annotations can be written with it, which takes no
+// right to the rest of the pod.
+func PatchPodStatus(core rest.Interface, how types.PatchType, pod *corev1.Pod, patch map[string]any) *rest.Request {
+	return PatchPod(core, how, pod, patch).SubResource("status")
 }

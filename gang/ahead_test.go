@@ -102,7 +102,7 @@ func TestGangsThatAreLetGoTogetherContestTheirRoom(t *testing.T) {
 		}
 		p.after(100 * time.Millisecond)
 		for _, member := range members("h", 2, "2", gated) {
-			if _, m, _ := p.Member(member.UID); m.Room != record.RoomNominated {
+			if _, m, _ := p.Observer.Member(member.UID); m.Room != record.RoomNominated {
 				t.Errorf("a member of the second one is %+v", m)
 			}
 		}
@@ -119,7 +119,7 @@ func TestTheRoomOfAContestedGangIsKeptBeforeItIsLetGo(t *testing.T) {
 		p.refuseIt(other)
 		p.set(objects(pods)...)
 		p.after(p.limits.Margin - 20*time.Millisecond)
-		if _, m, _ := p.Member(pods[0].UID); m.Stage != "reserved" || m.Room != record.RoomNominated {
+		if _, m, _ := p.Observer.Member(pods[0].UID); m.Stage != "reserved" || m.Room != record.RoomNominated {
 			t.Errorf("a member that is not let go yet is %+v", m)
 		}
 		p.wrote("at first", "nominate g-0", "nominate g-1", "nominate g-2")
@@ -396,7 +396,7 @@ func TestAGangWhoseMembersHaveNoGateIsToldSo(t *testing.T) {
 		p.set(podGroup("g", 3), node("a", "24"))
 		p.set(objects(members("g", 2, "1"))...)
 		p.after(time.Second)
-		o, _ := p.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
+		o, _ := p.Publisher.Observe(membership.Key{Label: v1alpha1.LabelX, NamespacedName: types.NamespacedName{Namespace: "default", Name: "g"}})
 		want := "2 of its members have no gate, so that kube-scheduler starts them one by one: " +
 			"is the policy there that 'muster gate-policy' prints?"
 		if o.Note != want {
@@ -631,7 +631,7 @@ func TestMembersThatTheSchedulerRefusesKeepNoOtherFromItsTurn(t *testing.T) {
 		if written := p.written(); len(written) > 30 {
 			t.Errorf("%d writes about three members in a minute: %v", len(written), written)
 		}
-		if o, _ := p.Observe(named("g")); o.Reason != status.Unschedulable || !strings.Contains(o.Message, "PodScheduled") {
+		if o, _ := p.Publisher.Observe(named("g")); o.Reason != status.Unschedulable || !strings.Contains(o.Message, "PodScheduled") {
 			t.Errorf("told: %q, %q", o.Reason, o.Message)
 		}
 	})

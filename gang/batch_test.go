@@ -46,7 +46,7 @@ func (p *process) permit(pods ...*corev1.Pod) {
 		if p.cluster.Snapshot().NodeByName(node) == nil {
 			p.Fatalf("%s is refused: %s", pod.Name, node)
 		}
-		go func() { done <- p.Permit(p.Context(), pod.UID, node) }()
+		go func() { done <- p.Verbs.Permit(p.Context(), pod.UID, node) }()
 	}
 	for range pods {
 		if err := <-done; err != nil {
@@ -60,12 +60,12 @@ func (p *process) bound(pod *corev1.Pod) {
 	pod = pod.DeepCopy()
 	pod.Spec.NodeName = p.cluster.Assumed(pod.UID)
 	p.set(pod)
-	p.Bound(pod.UID, nil)
+	p.Verbs.Bound(pod.UID, nil)
 }
 
 func (p *process) notBound(pod *corev1.Pod) {
 	p.cluster.Release(pod.UID)
-	p.Bound(pod.UID, errNotBound)
+	p.Verbs.Bound(pod.UID, errNotBound)
 }
 
 func TestAMemberOfABatchThatWasLeftBehindFollowsTheOthers(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -35,9 +36,10 @@ func benched(b *testing.B, gangs, size int) (*Manager, *cluster.Cluster, [][]*cl
 	limits.MaxHolding, limits.Few = 0, 1<<30
 	m := New(Options{
 		Logger: log, Registerer: registry, Clock: now, Cluster: c,
-		Writer: nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500)),
-		Epoch:  func() record.Epoch { return record.Epoch{} }, Limits: limits,
-		Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+		Writer:   nomination.NewWriter(log, registry, now, nomination.DefaultWriteLimits(500)),
+		Recorder: written{}, Epoch: func() record.Epoch { return record.Epoch{} }, Limits: limits,
+		Profiles:     predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), now)),
+		Reservations: noPlans{},
 	})
 	m.Follow()
 	for i := range 1000 {
@@ -58,7 +60,7 @@ func benched(b *testing.B, gangs, size int) (*Manager, *cluster.Cluster, [][]*cl
 		}
 		all = append(all, pods)
 	}
-	m.Filter(all[0][0], 1000) // it has heard of all
+	m.Verbs.Filter(all[0][0], 1000) // it has heard of all
 	b.Cleanup(func() {
 		for _, pods := range all {
 			for _, pod := range pods {
@@ -69,6 +71,11 @@ func benched(b *testing.B, gangs, size int) (*Manager, *cluster.Cluster, [][]*cl
 	return m, c, all
 }
 
+// written records starts at once.
+type written struct{}
+
+func (written) Write(context.Context, *unstructured.Unstructured, record.Record) error { return nil }
+
 // BenchmarkFilter is a filter call about a member that has a place, one about a pod of no gang, and one
 // that plans a gang of 8, in a cluster of 1,000 nodes with 100 gangs.
 func BenchmarkFilter(b *testing.B) {
@@ -76,7 +83,7 @@ func BenchmarkFilter(b *testing.B) {
 		m, _, gangs := benched(b, 100, 8)
 		b.ReportAllocs()
 		for b.Loop() {
-			if d := m.Filter(gangs[0][1], 1000); !d.Member {
+			if d := m.Verbs.Filter(gangs[0][1], 1000); !d.Member {
 				b.Fatalf("%+v", d)
 			}
 		}
@@ -90,7 +97,7 @@ func BenchmarkFilter(b *testing.B) {
 		known := c.PendingPod(pod.UID)
 		b.ReportAllocs()
 		for b.Loop() {
-			if d := m.Filter(known, 1000); d.Reason != "" {
+			if d := m.Verbs.Filter(known, 1000); d.Reason != "" {
 				b.Fatalf("%+v", d)
 			}
 		}
@@ -99,10 +106,10 @@ func BenchmarkFilter(b *testing.B) {
 		m, _, gangs := benched(b, 100, 8)
 		b.ReportAllocs()
 		for b.Loop() {
-			if d := m.Filter(gangs[0][0], 1000); !d.Member {
+			if d := m.Verbs.Filter(gangs[0][0], 1000); !d.Member {
 				b.Fatalf("%+v", d)
 			}
-			m.Refused(gangs[0][0])
+			m.Verbs.Refused(gangs[0][0])
 		}
 	})
 }
@@ -118,16 +125,15 @@ func BenchmarkPermit(b *testing.B) {
 func permitAll(b *testing.B, size int) {
 	b.Helper()
 	m, c, gangs := benched(b, 1, size)
-	writeAll(m)
 	b.ReportAllocs()
 	for b.Loop() {
 		var holds []*hold
 		for _, pod := range gangs[0] {
-			d := m.Filter(pod, 1000)
+			d := m.Verbs.Filter(pod, 1000)
 			if !d.Member {
 				b.Fatalf("%+v", d)
 			}
-			h, err := m.hold(pod.UID, d.Node)
+			h, err := m.Verbs.hold(pod.UID, d.Node)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -138,7 +144,7 @@ func permitAll(b *testing.B, size int) {
 				b.Fatal(holds[i].err)
 			}
 			c.Release(pod.UID)
-			m.Bound(pod.UID, context.Canceled)
+			m.Verbs.Bound(pod.UID, context.Canceled)
 		}
 	}
 }
@@ -147,12 +153,12 @@ func permitAll(b *testing.B, size int) {
 func BenchmarkPlanAhead(b *testing.B) {
 	m, _, gangs := benched(b, 100, 8)
 	for _, pods := range gangs {
-		m.Filter(pods[0], 1000)
+		m.Verbs.Filter(pods[0], 1000)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.planAhead()
+		m.ahead.plan()
 		m.expire()
-		m.Member(types.UID("g0-0"))
+		m.Observer.Member(types.UID("g0-0"))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -90,8 +91,9 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 		p.Manager = New(Options{
 			Logger: log, Registerer: registry, Clock: now, Cluster: c, Client: p, Writer: writer,
 			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
-			Profiles: predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
-			Limits:   limits,
+			Profiles:     predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
+			Reservations: noPlans{},
+			Limits:       limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		p.stop = cancel
@@ -107,6 +109,14 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 		}
 	})
 }
+
+// noPlans implements Reservations: no plan of the rescheduler keeps room.
+type noPlans struct{}
+
+func (noPlans) Reserved([]*cluster.Pod) sets.Set[types.UID] { return nil }
+func (noPlans) Refresh()                                    {}
+func (noPlans) Spared(...*cluster.Pod) sets.Set[types.UID]  { return nil }
+func (noPlans) Left([]*cluster.Pod) sets.Set[string]        { return nil }
 
 // Nominate implements Client.
 func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
@@ -259,7 +269,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 	if known == nil {
 		p.Fatalf("%s does not wait", pod.Name)
 	}
-	decision := p.Filter(known, 5)
+	decision := p.Verbs.Filter(known, 5)
 	switch {
 	case decision.Reason != "":
 		if !decision.Waits {
@@ -271,7 +281,7 @@ func (p *process) filter(pod *corev1.Pod) string {
 		return "any"
 	}
 	p.assume(known, decision.Node)
-	p.Placed(pod.UID, decision.Node)
+	p.Verbs.Placed(pod.UID, decision.Node)
 	return decision.Node
 }
 
@@ -318,11 +328,11 @@ func (p *process) bind(pod *corev1.Pod, node string) *call {
 	c := &call{p: p, pod: pod, node: node, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer cancel()
-		if c.err = p.Permit(ctx, pod.UID, node); c.err == nil {
+		if c.err = p.Verbs.Permit(ctx, pod.UID, node); c.err == nil {
 			bound := pod.DeepCopy()
 			bound.Spec.NodeName = node
 			p.set(bound)
-			p.Bound(pod.UID, nil)
+			p.Verbs.Bound(pod.UID, nil)
 		}
 		close(c.done)
 	}()
@@ -433,7 +443,7 @@ func podGroup(name string, minMember int64, change ...func(spec map[string]any))
 // why is why a group waits, in words.
 func (p *process) why(group string) string {
 	p.Helper()
-	about := p.About(types.NamespacedName{Namespace: "default", Name: group})
+	about := p.Observer.About(types.NamespacedName{Namespace: "default", Name: group})
 	if len(about) != 1 {
 		p.Fatalf("%d groups of the name %s", len(about), group)
 	}

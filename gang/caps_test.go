@@ -14,10 +14,10 @@ import (
 
 // limit has other limits be in force from now on.
 func (p *process) limit(change func(*Limits)) {
-	p.Manager.mu.Lock()
-	defer p.Manager.mu.Unlock()
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
 	change(&p.limits)
-	p.state.Configure(p.limits.Limits)
+	p.machine.state.Configure(p.limits.Limits)
 }
 
 func TestALongScheduleTimeoutIsCutToTheLongestThatCounts(t *testing.T) {
@@ -90,7 +90,7 @@ func TestSoManyGroupsOfANamespaceHoldRoomAtOnce(t *testing.T) {
 		}
 		p.after(time.Second)
 		holds := func() (names []string) {
-			for _, g := range p.Report() {
+			for _, g := range p.Observer.Report() {
 				if g.Placed+g.Held > 0 {
 					names = append(names, g.Name)
 				}
@@ -111,7 +111,7 @@ func TestSoManyGroupsOfANamespaceHoldRoomAtOnce(t *testing.T) {
 		p.delete(gangs[1]...)
 		p.delete(gangs[2]...)
 		p.after(time.Second)
-		if holding := p.state.Holding(); len(holding) != 1 || holding["other"] != 1 {
+		if holding := p.machine.state.Holding(); len(holding) != 1 || holding["other"] != 1 {
 			t.Errorf("counted as holding: %v", holding)
 		}
 	})
@@ -127,7 +127,7 @@ func TestAnEvictionIsToldOfAndCounted(t *testing.T) {
 		p.preempt(gang[0])
 		p.after(2 * time.Second) // the scheduler evicts nobody
 		var words []string
-		for _, told := range p.untold() {
+		for _, told := range p.Publisher.news.untold() {
 			words = append(words, fmt.Sprintf("%s %s %s: %s", told.schedulerName, told.reason, told.pod.Name, told.why))
 		}
 		want := []string{

@@ -197,7 +197,7 @@ func TestNoStartBeginsWhenTheTimeOfTheGangIsUp(t *testing.T) {
 		p.set(objects(pods)...)
 		p.after(30 * time.Millisecond)
 		first := p.start(pods[0])[0]
-		p.after(time.Until(p.Report()[0].Deadline))
+		p.after(time.Until(p.Observer.Report()[0].Deadline))
 		last := p.start(pods[1])[0]
 		p.after(time.Second)
 		for _, call := range []*call{first, last} {
@@ -220,7 +220,7 @@ func TestMembersThatFollowOthersAreRecordedAnewWhenTooFewAreBound(t *testing.T) 
 		p.set(objects(pods[2:])...)
 		for _, pod := range pods[2:4] {
 			p.count(pod, "a")
-			if err := p.Permit(p.Context(), pod.UID, "a"); err != nil { // and the API server takes its time
+			if err := p.Verbs.Permit(p.Context(), pod.UID, "a"); err != nil { // and the API server takes its time
 				t.Error(err)
 			}
 		}
@@ -348,12 +348,12 @@ func TestAGangThatHasStartedDoesNotSayWhyItWaited(t *testing.T) {
 		p.set(podGroup("g", 3))
 		p.after(time.Second)
 		p.filter(pods[1])
-		if o, _ := p.Observe(named("g")); o.Reason != status.MembersMissing {
+		if o, _ := p.Publisher.Observe(named("g")); o.Reason != status.MembersMissing {
 			t.Fatalf("with one more that is asked for, it waits because of %q: %s", o.Reason, o.Message)
 		}
 		p.set(podGroup("g", 2))
 		p.wantHeld("when that is taken back", false, append(p.start(pods[1]), call)...)
-		if o, _ := p.Observe(named("g")); o.Reason != "" || o.Message != "" {
+		if o, _ := p.Publisher.Observe(named("g")); o.Reason != "" || o.Message != "" {
 			t.Errorf("then it waits because of %q: %s", o.Reason, o.Message)
 		}
 	})

@@ -78,7 +78,7 @@ func TestAPodCountsOnceWhicheverWatchIsAhead(t *testing.T) {
 		expect := func(when string, want status.Counts) {
 			t.Helper()
 			p.after(time.Second)
-			if o, _ := p.Observe(named("g")); cmp.Diff(want, o.Counts) != "" {
+			if o, _ := p.Publisher.Observe(named("g")); cmp.Diff(want, o.Counts) != "" {
 				t.Errorf("%s (-want +got):\n%s", when, cmp.Diff(want, o.Counts))
 			}
 		}
@@ -100,7 +100,7 @@ func TestAPodCountsOnceWhicheverWatchIsAhead(t *testing.T) {
 			p.Finished(gone)
 		}
 		expect("when they are cleaned up", status.Counts{})
-		if about := p.Report(); len(about) > 0 {
+		if about := p.Observer.Report(); len(about) > 0 {
 			t.Errorf("there are gangs: %+v", about)
 		}
 	})

@@ -66,7 +66,7 @@ func TestThePageOfAGangSaysWhichMembersAreGated(t *testing.T) {
 		p.set(podGroup("g", 4), pods[0], pods[1], members("g", 3, "1")[2])
 		p.after(time.Second)
 		var got []string
-		for _, member := range p.About(types.NamespacedName{Namespace: "default", Name: "g"})[0].Members {
+		for _, member := range p.Observer.About(types.NamespacedName{Namespace: "default", Name: "g"})[0].Members {
 			got = append(got, member.Pod+" "+member.Stage)
 		}
 		if diff := cmp.Diff([]string{"g-0 gated", "g-1 gated", "g-2 pending"}, got); diff != "" {
@@ -218,7 +218,7 @@ func TestAGateThatMustNotBeLiftedHoldsUpNobodyElse(t *testing.T) {
 				p.refuse(test.err)
 				p.set(podGroup("g", 1), members("g", 1, "1", gated)[0])
 				p.after(time.Second / 2)
-				if got := p.Manager.writes.writer.Pausing(); got != test.pauses {
+				if got := p.machine.writes.writer.Pausing(); got != test.pauses {
 					t.Errorf("planning pauses: %t, want %t", got, test.pauses)
 				}
 				p.after(time.Minute)

@@ -118,11 +118,11 @@ func TestAPlanGivesWayToASinglePod(t *testing.T) {
 		if got := p.cluster.Assumed(low[0].UID); got != "a" {
 			t.Fatalf("the gang counts on %q", got)
 		}
-		store := p.ports.profiles.Of(corev1.DefaultSchedulerName)
-		if !p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+		store := p.machine.view.profiles.Of(corev1.DefaultSchedulerName)
+		if !p.Verbs.GiveWay(p.cluster.PendingPod(single.UID), store) {
 			t.Error("the plan does not give way")
 		}
-		if p.GiveWay(p.cluster.PendingPod(single.UID), store) {
+		if p.Verbs.GiveWay(p.cluster.PendingPod(single.UID), store) {
 			t.Error("there is nothing left to give way, and something does")
 		}
 	})
@@ -146,7 +146,7 @@ func TestEvictionsThatHarmAGangAreKnown(t *testing.T) {
 			{[]types.UID{"running-0", "running-1"}, core.BreaksGang},
 			{[]types.UID{"somebody", "starting-0"}, core.BreaksStart},
 		} {
-			if got := p.Harms(map[string][]types.UID{"a": test.victims})["a"]; got != test.want {
+			if got := p.Verbs.Harms(map[string][]types.UID{"a": test.victims})["a"]; got != test.want {
 				t.Errorf("harm of evicting %v: %d, want %d", test.victims, got, test.want)
 			}
 		}
@@ -199,7 +199,7 @@ func TestASinglePodHasTheSameEvictedOfGangsAsAGang(t *testing.T) {
 				p.set(node("a", "8"))
 				test.given(p)
 				p.after(time.Second)
-				if got := p.Harms(map[string][]types.UID{"a": {"g-0"}})["a"]; got != test.want {
+				if got := p.Verbs.Harms(map[string][]types.UID{"a": {"g-0"}})["a"]; got != test.want {
 					t.Errorf("harm %d, want %d", got, test.want)
 				}
 			})

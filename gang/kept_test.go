@@ -18,7 +18,7 @@ import (
 func (p *process) wantStages(when string, want map[string]int) {
 	p.Helper()
 	got := map[string]int{}
-	for _, member := range p.About(named("g").NamespacedName)[0].Members {
+	for _, member := range p.Observer.About(named("g").NamespacedName)[0].Members {
 		got[member.Stage]++
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -72,7 +72,7 @@ func TestAGangStartsThoughItsMembersAreNeverHeldAtOnce(t *testing.T) {
 		for i, pod := range pods {
 			p.wantRecords()
 			p.start(pod)
-			if held := p.Report()[0].Held; held != i+1 && i < count-1 {
+			if held := p.Observer.Report()[0].Held; held != i+1 && i < count-1 {
 				t.Errorf("after %d, %d have come", i+1, held)
 			}
 			p.after(every)
@@ -116,7 +116,7 @@ func TestAMemberThatComesToAnotherNodeIsHeldThereFirst(t *testing.T) {
 		p.after(30 * time.Second)
 		p.set(node("b", "4"))
 		p.assume(p.cluster.PendingPod(pods[0].UID), "b")
-		p.Placed(pods[0].UID, "b")
+		p.Verbs.Placed(pods[0].UID, "b")
 		other := p.start(pods[1])[0]
 		p.wantHeld("while one has not come to its place", true, other)
 		p.wantHeld("when it has", false, other, p.bind(pods[0], "b"))

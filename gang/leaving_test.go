@@ -31,7 +31,7 @@ func TestWhoComesInThePlaceOfMembersThatAreBeingDeletedStartsAsAGang(t *testing.
 		if got := p.filter(fresh[0]); got != core.ReasonNoPlace {
 			t.Errorf("with room for two of three beside members that end, a member is told %q", got)
 		}
-		if got := p.Report()[0]; got.Bound != 3 {
+		if got := p.Observer.Report()[0]; got.Bound != 3 {
 			t.Errorf("%d members are shown as bound while they end, want 3", got.Bound)
 		}
 		p.delete(old[0])

@@ -85,7 +85,7 @@ func TestPodsOfAFormerLifeOfAGroupDoNotCount(t *testing.T) {
 				if got := p.filter(pods[4]); got != want {
 					t.Errorf("with room for two of four, one is told %q, want %q", got, want)
 				}
-				if got := p.Report()[0].Succeeded; got != test.count {
+				if got := p.Observer.Report()[0].Succeeded; got != test.count {
 					t.Errorf("%d have succeeded, want %d", got, test.count)
 				}
 			})
@@ -112,7 +112,7 @@ func TestAPodGroupThatIsCreatedAnewStartsAnew(t *testing.T) {
 		if got := p.filter(pods[2]); got != core.ReasonNoPlace {
 			t.Errorf("with room for one of two, it is told %q", got)
 		}
-		if o, _ := p.Observe(named("g")); o.Counts != (status.Counts{Pending: 2}) {
+		if o, _ := p.Publisher.Observe(named("g")); o.Counts != (status.Counts{Pending: 2}) {
 			t.Errorf("its pods: %+v", o.Counts)
 		}
 	})
@@ -129,7 +129,7 @@ func TestAPodGroupThatIsYoungerThanItsPodsStartsAndFinishes(t *testing.T) {
 		p.start(pods...)
 		p.finish(corev1.PodSucceeded, pods...)
 		p.after(time.Second)
-		if o, _ := p.Observe(named("g")); o.Counts != (status.Counts{Succeeded: 3}) {
+		if o, _ := p.Publisher.Observe(named("g")); o.Counts != (status.Counts{Succeeded: 3}) {
 			t.Errorf("its pods: %+v", o.Counts)
 		}
 	})

@@ -2,7 +2,6 @@ package gang
 
 import (
 	"log/slog"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -14,30 +13,21 @@ import (
 	"muster.dev/muster/gang/membership"
 )
 
-// machine is the shell of the core: it holds the lock, knows the time, feeds events to the core and
-// carries their effects out.
+// machine is the shell of the core: it feeds one event at a time to the core, under its lock, and carries the effects out.
+// Parts of a Manager that do more than one thing at a time take the lock themselves.
 type machine struct {
 	log     *slog.Logger
 	clock   clock.WithTicker
+	view    *view
 	ports   *ports
 	metrics *metrics
-	inbox   inbox
-	writes  writes
-	records records
+	inbox   *inbox
+	writes  *writes
+	records *records
 
 	mu    lock.Mutex
 	state *core.State
-	holds map[core.HoldID]*hold // that have not ended
-	news  news
-	lost  struct{ again time.Time } // when gangs that run with too few members may be planned again for the sake of others
-
-	// These are overwritten by each call, so that applying them allocates nothing.
-	asked   core.Asked
-	placed  core.Placed
-	binds   core.Binds
-	bound   core.Bound
-	planned core.PlannedAhead
-	due     core.GatesDue
+	holds holds
 }
 
 // outcome is the outcome of an event for its caller.
@@ -58,11 +48,32 @@ func (m *machine) do(event core.Event) outcome {
 	return m.apply(event)
 }
 
+// doLatest applies an event after all that the watch has shown.
+func (m *machine) doLatest(event core.Event) outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.receive()
+	return m.apply(event)
+}
+
+// toEvict reports whether a pod is still to be evicted for a group, and the scheduler name of that group.
+func (m *machine) toEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.ToEvict(key, pod)
+}
+
 // receive follows what the watch has shown. The caller holds the lock, here and below.
 func (m *machine) receive() {
 	for _, state := range m.inbox.take() {
 		m.apply(core.Seen{PodState: state})
 	}
+}
+
+// look brings the knowledge of every group up to date.
+func (m *machine) look() {
+	m.receive()
+	m.apply(core.Looked{})
 }
 
 // apply feeds an event to the core and carries out what follows: also when a search panics, as to the core that is done.
@@ -73,28 +84,32 @@ func (m *machine) apply(event core.Event) (o outcome) {
 			m.carryOut(effect, &o)
 		}
 	}()
-	m.state.Apply(m.ports, event)
+	m.state.Apply(m.view, m.ports, event)
 	return o
 }
 
 // carryOut carries one effect out.
 func (m *machine) carryOut(effect core.Effect, o *outcome) {
 	switch e := effect.(type) {
-	case core.BeginHold, core.EndHold, core.RefuseBind:
-		m.carryOutHold(effect, o)
+	case core.BeginHold:
+		o.hold = m.holds.begin(e.Hold)
+	case core.EndHold:
+		m.holds.end(e)
+	case core.RefuseBind:
+		o.err = e.Err
 	case core.Nominate, core.Wake, core.LiftGate, core.Evict:
-		m.writes.writer.Post(m.toWrite(effect))
+		m.writes.post(effect, m)
 	case core.WriteRecords:
-		m.records.write(m.records.stamped(e))
+		m.records.write(e, m)
 	case core.NoteBound:
-		m.records.write(m.records.stamped(core.WriteRecords{Records: []core.ToRecord{e.ToRecord}, Until: e.Until}))
+		m.records.write(core.WriteRecords{Records: []core.ToRecord{e.ToRecord}, Until: e.Until}, m)
 	default:
-		m.tellOf(effect, o)
+		m.tell(effect, o)
 	}
 }
 
-// tellOf takes answers to the caller, and counts what people see.
-func (m *machine) tellOf(effect core.Effect, o *outcome) {
+// tell takes answers to the caller, and counts what people see.
+func (m *machine) tell(effect core.Effect, o *outcome) {
 	switch e := effect.(type) {
 	case *core.Decided:
 		o.decision = e.Decision

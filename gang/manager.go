@@ -1,3 +1,46 @@
+// Package gang starts groups of pods whole or not at all, with a stock kube-scheduler.
+//
+// A group is a PodGroup, or pods that say themselves how many of them must start together (see
+// [membership.Of]). The work of a scheduler's PreFilter, PostFilter and Permit for a gang is done in the calls
+// that an extender gets:
+//
+//   - Filter plans places for the whole group when the first member is asked about, or earlier. A plan that
+//     finds a place for too few of them holds nothing, and the group is denied for a while. Otherwise every
+//     member counts on its place from then on, and each is steered there.
+//   - Bind holds a member until enough members to start together have come or are bound. Then that is recorded
+//     on the PodGroup, and all of them go. Before that nothing is bound.
+//
+// Package core decides about a gang: a state machine that knows no clock and no client. Its shell is the machine, which
+// feeds it one event at a time under one lock, and carries out the effects. A [Manager] runs the machine and the parts that
+// share it: each answers somebody else. What the core reads of the cluster is a [core.View], and what it asks for, such as
+// places, are its [core.Ports].
+//
+// What holds at any time:
+//
+//   - A member that is placed or held counts on its node (see [cluster.Cluster.AssumeAll]): other pods and other
+//     groups see the room as taken.
+//   - Members are let go only together, and only if they and the bound members are enough to start together.
+//   - That is recorded before (see [record.Record]), if there is a PodGroup, by a leader that no later one has
+//     overtaken. The recorded minMember then stands until that number is bound. The record is written without
+//     the lock, while the members are held; the members to go are chosen when it is written. It is not begun
+//     when the time is up.
+//   - A member that comes later goes without a record of its own only if minMember others are bound, or
+//     recorded and not bound yet. Others on their way are no quorum to it.
+//   - A pod that has succeeded counts as bound, one that has failed as gone.
+//   - A held call ends before kube-scheduler gives it up: with quorum, or with an error. The member keeps its
+//     place for the time of its group, and counts as one that has come; its next call is held again, or goes on
+//     at once after the start.
+//   - A group whose time is up again and again, though the scheduler was told of its places, holds them for a
+//     small share of the time.
+//   - A group that was denied, or waits for members, costs the scheduler nothing except the tries that it makes
+//     by itself: the reasons never change, and members are woken when there is a place for all.
+//
+// Members may be created with a scheduling gate, so that the scheduler does not know of them yet. A pod that
+// has this gate alone is a member as any other, and is planned. The gates of a group are lifted together, and
+// no gate outlives its reason.
+//
+// Groups that compete are ordered by priority, then by the time of their last failure or
+// their creation, then by name.
 package gang
 
 import (
@@ -36,7 +79,7 @@ type Options struct {
 	// Recorder records commits, with the Epoch of this process.
 	Recorder Recorder
 	Epoch    func() record.Epoch
-	// Reservations, if set, is the room that is kept for members by plans of the rescheduler.
+	// Reservations is the room that is kept for members by plans of the rescheduler.
 	Reservations Reservations
 	// Seed breaks ties between nodes.
 	Seed uint64
@@ -65,79 +108,96 @@ type Reservations interface {
 	Left(pods []*cluster.Pod) sets.Set[string]
 }
 
-// Manager holds the gangs of a cluster together. Its methods are safe for concurrent use.
+// Manager holds the gangs of a cluster together. It and its parts are safe for concurrent use.
 type Manager struct {
-	*machine
-	limits    Limits
-	ahead     ahead
-	following sync.Once
-	unfollow  func() // once it follows
+	// Verbs answers the verbs of an extender.
+	Verbs *Verbs
+	// Observer says how far gangs are.
+	Observer *Observer
+	// Publisher tells people about gangs.
+	Publisher *Publisher
+
+	machine *machine
+	limits  Limits
+	ahead   ahead
+	follow  func() (unfollow func()) // once, however often it is called
 }
 
 // New returns a Manager that knows no member until it follows the cluster.
 func New(o Options) *Manager {
 	metrics := newMetrics(o.Registerer)
-	m := &Manager{limits: o.Limits, machine: &machine{
-		mu:    lock.New(lock.Gangs),
+	news := &news{profiles: o.Profiles, told: make(chan told, mostUntold)}
+	view := &view{cluster: o.Cluster, profiles: o.Profiles}
+	machine := &machine{
 		log:   o.Logger,
 		clock: o.Clock,
+		view:  view,
 		ports: &ports{
-			clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, reservations: o.Reservations,
+			clock: o.Clock, cluster: o.Cluster, reservations: o.Reservations,
 			budget: newBudget(o.Clock, o.Limits), took: metrics.planning, seed: o.Seed,
 		},
 		metrics: metrics,
-		inbox:   inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
-		writes:  writes{o.Client, o.Writer},
-		records: records{recorder: o.Recorder, epoch: o.Epoch},
-		state:   core.New(o.Limits.Limits),
-		holds:   map[core.HoldID]*hold{},
-		news:    news{tables: map[string]cluster.CustomTable{}},
-	}}
-	m.records.write = func(r core.WriteRecords) { go m.writeRecords(r) }
-	o.Registerer.MustRegister(newCensus(m))
-	return m
+		inbox:   &inbox{mu: lock.New(lock.Inbox), filled: make(chan struct{}, 1), members: sets.New[types.UID]()},
+		writes:  &writes{client: o.Client, writer: o.Writer, log: o.Logger, results: metrics.evictions, news: news},
+		records: &records{
+			recorder: o.Recorder, epoch: o.Epoch, clock: o.Clock, took: metrics.recording, start: func(write func()) { go write() },
+		},
+		mu:    lock.New(lock.Gangs),
+		state: core.New(o.Limits.Limits),
+		holds: holds{waiting: map[core.HoldID]*hold{}, took: metrics.holds},
+	}
+	o.Registerer.MustRegister(newCensus(machine))
+	return &Manager{
+		Verbs:    &Verbs{machine: machine, refusals: metrics.refusals, completion: completion{machine: machine}},
+		Observer: &Observer{machine: machine},
+		Publisher: &Publisher{
+			machine: machine, log: o.Logger, clock: o.Clock, cluster: o.Cluster, news: news, tables: map[string]cluster.CustomTable{},
+		},
+		machine: machine,
+		limits:  o.Limits,
+		ahead:   ahead{machine: machine},
+		follow:  sync.OnceValue(func() func() { return o.Cluster.FollowPods(machine.inbox.put) }),
+	}
 }
 
 // Follow has the Manager told of members from now on. Calls of verbs may be answered only afterwards: a
 // member that it was not told of is refused.
-func (m *Manager) Follow() {
-	m.following.Do(func() { m.unfollow = m.ports.cluster.FollowPods(m.inbox.put) })
-}
+func (m *Manager) Follow() { m.follow() }
 
 // Run plans groups ahead of the scheduler and ends what has taken too long, until the context ends. Then all
 // held calls end with an error, except the calls of a start that is being recorded. Before, the view of the
 // cluster must be complete, and Run must have been told the finished pods. No other process may be running one.
 func (m *Manager) Run(ctx context.Context) {
-	m.Follow()
-	defer m.unfollow()
-	defer m.endHolds()
-	tick := m.clock.NewTicker(m.limits.Tick)
+	unfollow := m.follow()
+	defer unfollow()
+	defer m.machine.do(core.Stopped{})
+	tick := m.machine.clock.NewTicker(m.limits.Tick)
 	defer tick.Stop()
-	retry := m.clock.NewTicker(m.limits.Retry)
+	retry := m.machine.clock.NewTicker(m.limits.Retry)
 	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-m.inbox.filled:
+		case <-m.machine.inbox.filled:
 			m.gather(ctx)
 		case <-retry.C():
-			m.letGo()
-			if m.ports.Generation() == m.ahead.passed {
+			m.ahead.letGo()
+			if !m.ahead.due() {
 				continue
 			}
 		case <-tick.C():
 			m.expire()
 		}
-		m.planAhead()
-		m.letGo()
-		m.liftGates()
+		m.ahead.plan()
+		m.ahead.letGo()
+		m.ahead.liftGates()
 	}
 }
 
 // gather lets more members come, so that a group is complete when it is looked at.
 func (m *Manager) gather(ctx context.Context) {
-	timer := m.clock.NewTimer(m.limits.Gather)
+	timer := m.machine.clock.NewTimer(m.limits.Gather)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -145,104 +205,99 @@ func (m *Manager) gather(ctx context.Context) {
 	}
 }
 
+// expire ends what has taken too long, and keeps the others counted on their places.
+func (m *Manager) expire() { m.machine.doLatest(core.Ticked{}) }
+
 // Finished says that a pod has finished, or is gone after that. The view of the cluster may
 // show it running for a moment longer, or not show it any more already: it counts once all
 // the same.
 func (m *Manager) Finished(pod finished.Pod) {
-	m.do(core.Finished{Pod: pod})
+	m.machine.do(core.Finished{Pod: pod})
 	if !pod.Gone {
-		m.inbox.ring()
+		m.machine.inbox.ring()
 	}
 }
 
-// expire ends what has taken too long, and keeps the others counted on their places.
-func (m *Manager) expire() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	m.apply(core.Ticked{})
-}
+// SchedulerChanged says that another process of kube-scheduler leads, or that it was restarted.
+func (m *Manager) SchedulerChanged() { m.machine.do(core.SchedulerChanged{}) }
 
-// endHolds ends held calls for good.
-func (m *Manager) endHolds() { m.do(core.Stopped{}) }
-
-// ahead is the pace of planning ahead. It belongs to Run.
+// ahead plans groups before the scheduler asks about them, lets those go whose room is kept, and has gates lifted. One
+// goroutine runs it, which lets other calls come between two groups.
 type ahead struct {
-	passed uint64    // the generation of the cluster when all groups were looked at last
-	again  time.Time // when they may be looked at again
+	machine *machine
+	passed  uint64    // the generation of the cluster when all groups were looked at last
+	again   time.Time // when they may be looked at again
+
+	// These are overwritten under the lock, so that applying them allocates nothing.
+	planned core.PlannedAhead
+	gates   core.GatesDue
 }
 
-// planAhead plans complete groups before the scheduler asks about them, and denied groups once there is a place
+// due reports whether the cluster has changed since groups were last planned.
+func (a *ahead) due() bool { return a.machine.view.Generation() != a.passed }
+
+// plan plans complete groups before the scheduler asks about them, and denied groups once there is a place
 // for them. Plans that fail never take more than a small part of the time.
-func (m *Manager) planAhead() {
-	if m.clock.Now().Before(m.ahead.again) {
+func (a *ahead) plan() {
+	if a.machine.clock.Now().Before(a.again) {
 		return
 	}
-	m.ahead.passed = m.ports.Generation()
+	a.passed = a.machine.view.Generation()
 	var inVain time.Duration
-	for _, group := range m.inOrder(core.Looked{}) {
-		inVain += m.planOneAhead(group) // filter calls may come between
+	for _, group := range a.inOrder(core.Looked{}) {
+		inVain += a.planOne(group)
 	}
-	m.ahead.again = m.clock.Now().Add(10 * inVain)
+	a.again = a.machine.clock.Now().Add(10 * inVain)
 }
 
-// planOneAhead returns how long it took to find no place.
-func (m *Manager) planOneAhead(group membership.Key) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	started := m.clock.Now()
-	m.planned = core.PlannedAhead{Group: group}
-	if m.apply(&m.planned).decision.Reason != "" {
-		return m.clock.Since(started)
+// planOne returns how long it took to find no place.
+func (a *ahead) planOne(group membership.Key) time.Duration {
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	started := a.machine.clock.Now()
+	a.planned = core.PlannedAhead{Group: group}
+	if a.machine.apply(&a.planned).decision.Reason != "" {
+		return a.machine.clock.Since(started)
 	}
 	return 0
 }
 
 // liftGates has gates lifted that have no reason any more, the gates of a group one after the other. It looks
 // at the present state, and not at past events, so that no missed event leaves a pod gated.
-func (m *Manager) liftGates() {
-	for _, group := range m.inOrder(core.StrayGatesDue{}, core.Looked{}) {
-		m.liftGatesOf(group) // filter calls may come between
+func (a *ahead) liftGates() {
+	for _, group := range a.inOrder(core.StrayGatesDue{}, core.Looked{}) {
+		a.liftGatesOf(group)
 	}
+}
+
+func (a *ahead) liftGatesOf(group membership.Key) {
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	a.gates = core.GatesDue{Group: group}
+	a.machine.apply(&a.gates)
 }
 
 // letGo lets those groups go whose room is kept, where it is time.
-func (m *Manager) letGo() {
-	for _, group := range m.reserved() {
-		m.do(core.ConfirmDue{Group: group}) // filter calls may come between
+func (a *ahead) letGo() {
+	for _, group := range a.reserved() {
+		a.machine.do(core.ConfirmDue{Group: group})
 	}
 }
 
-func (m *Manager) reserved() []membership.Key {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	return m.state.Reserved()
-}
-
-// SchedulerChanged says that another process of kube-scheduler leads, or that it was restarted.
-func (m *Manager) SchedulerChanged() { m.do(core.SchedulerChanged{}) }
-
-func (m *Manager) liftGatesOf(group membership.Key) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.due = core.GatesDue{Group: group}
-	m.apply(&m.due)
+func (a *ahead) reserved() []membership.Key {
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	a.machine.receive()
+	return a.machine.state.Reserved()
 }
 
 // inOrder applies events and returns the groups in the order in which they are planned.
-func (m *Manager) inOrder(events ...core.Event) []membership.Key {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
+func (a *ahead) inOrder(events ...core.Event) []membership.Key {
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	a.machine.receive()
 	for _, event := range events {
-		m.apply(event)
+		a.machine.apply(event)
 	}
-	return m.state.Order()
-}
-
-// Pass returns once the lock was free, and does nothing else. A canary calls it.
-func (m *Manager) Pass() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	return a.machine.state.Order()
 }

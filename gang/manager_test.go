@@ -284,9 +284,9 @@ func TestAPodThatIsGoneWhenTheSchedulerAsksAboutItIsForgotten(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(node("a", "8"), podGroup("g", 2))
 		gone := members("g", 1, "1")[0]
-		p.Filter(cluster.NewPod(gone), 1)
+		p.Verbs.Filter(cluster.NewPod(gone), 1)
 		p.after(10 * time.Second)
-		if about := p.Report(); len(about) > 0 {
+		if about := p.Observer.Report(); len(about) > 0 {
 			t.Errorf("there are gangs: %+v", about)
 		}
 	})

@@ -94,7 +94,7 @@ func TestDenialsAreCountedByReason(t *testing.T) {
 			planned(p)
 			single := members("single", 1, "1", ofPriority(5), alone)[0]
 			p.set(single)
-			p.GiveWay(p.cluster.PendingPod(single.UID), p.ports.profiles.Of(corev1.DefaultSchedulerName))
+			p.Verbs.GiveWay(p.cluster.PendingPod(single.UID), p.machine.view.profiles.Of(corev1.DefaultSchedulerName))
 		},
 		"timeout": func(p *process) {
 			planned(p)

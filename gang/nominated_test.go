@@ -112,7 +112,7 @@ func TestAGangGivesWayOnlyIfThatHelpsBesideWhatIsPromisedToOthers(t *testing.T) 
 		high := members("high", 1, "5", alone, ofPriority(5))[0]
 		p.set(high)
 		givesWay := func() bool {
-			return p.GiveWay(p.cluster.PendingPod(high.UID), p.ports.profiles.Of(corev1.DefaultSchedulerName))
+			return p.Verbs.GiveWay(p.cluster.PendingPod(high.UID), p.machine.view.profiles.Of(corev1.DefaultSchedulerName))
 		}
 		if givesWay() || p.cluster.Assumed(low[0].UID) != "a" {
 			t.Error("it gives way in vain")

@@ -1,103 +1,92 @@
 package gang
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
-	"muster.dev/muster/gang/membership"
-	"muster.dev/muster/gang/status"
 )
 
-// news describes what is to be published.
-type news struct {
-	told   []told
-	tables map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them
-}
-
-// Observe returns what the status of a group's PodGroup is to say. It reports false when there is none,
-// or it makes no sense.
-func (m *Manager) Observe(key membership.Key) (status.Observation, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	object := m.ports.PodGroup(key)
-	if object == nil || object.PodGroup == nil {
-		return status.Observation{}, false
-	}
-	o, known := m.state.Observe(key)
-	if known {
-		o.SchedulerName = m.reporter(o.SchedulerName)
-	}
-	o.PodGroup = object.PodGroup
-	return o, true
-}
-
-// Changed returns the groups that may have changed since the last call: their pods, why they wait, or their
-// PodGroups.
-func (m *Manager) Changed() []membership.Key {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	changed := sets.New(m.apply(core.ChangesDue{}).changed...)
-	snap := m.ports.cluster.Snapshot()
-	for _, label := range v1alpha1.GroupLabels() {
-		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
-			m.news.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)), changed)
-		}
-	}
-	return changed.UnsortedList()
-}
-
-// compare notes which PodGroups are other ones than when it last looked.
-func (n *news) compare(label string, now cluster.CustomTable, changed sets.Set[membership.Key]) {
-	before := n.tables[label]
-	if now == before {
-		return
-	}
-	for name, object := range now.All() {
-		if was, known := before.Get(name); !known || was != object {
-			changed.Insert(membership.Key{Label: label, NamespacedName: name})
-		}
-	}
-	for name := range before.All() {
-		if _, known := now.Get(name); !known {
-			changed.Insert(membership.Key{Label: label, NamespacedName: name})
-		}
-	}
-	n.tables[label] = now
-}
+// Observer says how far gangs are.
+type Observer struct{ machine *machine }
 
 // Report says how far all gangs are, in the order in which they are planned.
-func (m *Manager) Report() []core.Summary {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.look()
-	return m.state.Report()
+func (o *Observer) Report() []core.Summary {
+	o.machine.mu.Lock()
+	defer o.machine.mu.Unlock()
+	o.machine.look()
+	return o.machine.state.Report()
 }
 
 // About says all about the gangs of a name: there may be one for each label.
-func (m *Manager) About(name types.NamespacedName) []core.Details {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.look()
-	return m.state.About(name, m.clock.Now())
+func (o *Observer) About(name types.NamespacedName) []core.Details {
+	o.machine.mu.Lock()
+	defer o.machine.mu.Unlock()
+	o.machine.look()
+	return o.machine.state.About(name, o.machine.clock.Now())
 }
 
 // Member says how far a pod is as a member of a gang, and how far that is. It reports false for a pod
 // that is of none.
-func (m *Manager) Member(uid types.UID) (core.Summary, core.Member, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	m.apply(core.LookedAt{UID: uid})
-	return m.state.Member(uid, m.clock.Now())
+func (o *Observer) Member(uid types.UID) (core.Summary, core.Member, bool) {
+	o.machine.mu.Lock()
+	defer o.machine.mu.Unlock()
+	o.machine.receive()
+	o.machine.apply(core.LookedAt{UID: uid})
+	return o.machine.state.Member(uid, o.machine.clock.Now())
 }
 
-// look brings the knowledge of every group up to date.
-func (m *Manager) look() {
-	m.receive()
-	m.apply(core.Looked{})
+// census is a [prometheus.Collector] of the gangs that exist, and of the room that gangs which have not started
+// keep from others.
+type census struct {
+	machine     *machine
+	gangs, idle *prometheus.Desc
+}
+
+func newCensus(m *machine) *census {
+	return &census{
+		machine: m,
+		gangs: prometheus.NewDesc("muster_gangs",
+			"Gangs that have pods, by phase as the status of their PodGroups has it.", []string{"phase"}, nil),
+		idle: prometheus.NewDesc(
+			"muster_gang_idle_resources",
+			"What nodes keep for members of gangs that have not started, by resource: CPU in cores, memory and storage in bytes.",
+			[]string{"resource"},
+			nil,
+		),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (c *census) Describe(descs chan<- *prometheus.Desc) {
+	descs <- c.gangs
+	descs <- c.idle
+}
+
+// Collect implements [prometheus.Collector].
+func (c *census) Collect(values chan<- prometheus.Metric) {
+	phases, idle := c.count()
+	for phase, count := range phases {
+		values <- prometheus.MustNewConstMetric(c.gangs, prometheus.GaugeValue, float64(count), string(phase))
+	}
+	send := func(amount float64, resource string) {
+		values <- prometheus.MustNewConstMetric(c.idle, prometheus.GaugeValue, amount, resource)
+	}
+	send(float64(idle.MilliCPU)/1000, "cpu")
+	send(float64(idle.Memory), "memory")
+	send(float64(idle.EphemeralStorage), "ephemeral-storage")
+	for _, scalar := range idle.Scalars {
+		send(float64(scalar.Amount), string(scalar.Name.Value()))
+	}
+}
+
+// count returns how many gangs are in each phase, and what members that have places or are held ask for
+// in all, if their gang has not started.
+func (c *census) count() (map[v1alpha1.PodGroupPhase]int, cluster.Resources) {
+	c.machine.mu.Lock()
+	defer c.machine.mu.Unlock()
+	c.machine.look()
+	return c.machine.state.Census()
 }

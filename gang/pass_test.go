@@ -8,8 +8,8 @@ import (
 )
 
 func TestPassWaitsForTheLock(t *testing.T) {
-	x := &Manager{machine: &machine{mu: lock.New(lock.Gangs)}}
-	if !locktest.WaitsFor(&x.mu, x.Pass) {
+	m := &machine{mu: lock.New(lock.Gangs)}
+	if !locktest.WaitsFor(&m.mu, (&Verbs{machine: m}).Pass) {
 		t.Error("it returned while the lock was taken")
 	}
 }

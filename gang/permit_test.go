@@ -108,7 +108,7 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				p.after(core.SchedulerLag)
 				for _, pod := range pods[test.placed:] {
 					p.filter(pod)
-					p.Refused(p.cluster.PendingPod(pod.UID))
+					p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
 				}
 				for _, call := range calls {
 					if call.held() != test.waits {
@@ -148,8 +148,8 @@ func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearabl
 				cordoned.Spec.Unschedulable = true
 				p.set(cordoned)
 				for _, pod := range lost { // the scheduler did not know of its place
-					p.Filter(cluster.NewPod(pod), 1)
-					p.Refused(p.cluster.PendingPod(pod.UID))
+					p.Verbs.Filter(cluster.NewPod(pod), 1)
+					p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
 				}
 				p.after(10 * time.Second)
 				p.wantStaying(test.waits, calls)
@@ -158,7 +158,7 @@ func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearabl
 				}
 				p.after(51 * time.Second)
 				p.wantStaying(false, calls)
-				if got := p.Report()[0]; got.Placed+got.Held > 0 {
+				if got := p.Observer.Report()[0]; got.Placed+got.Held > 0 {
 					t.Errorf("when the time is up, %d are placed and %d held", got.Placed, got.Held)
 				}
 			})
@@ -269,7 +269,7 @@ func TestAMemberWhoseBindingHasNoAnswerGetsNoOtherPlace(t *testing.T) {
 				at := map[string]*corev1.Pod{p.filter(pods[0]): pods[0], p.filter(pods[1]): pods[1]}
 				last := at["b"]
 				lost := make(chan error, 1)
-				go func() { lost <- p.Permit(p.Context(), last.UID, "b") }()
+				go func() { lost <- p.Verbs.Permit(p.Context(), last.UID, "b") }()
 				p.bind(at["a"], "a")
 				if err := <-lost; err != nil {
 					t.Fatal(err)
@@ -279,7 +279,7 @@ func TestAMemberWhoseBindingHasNoAnswerGetsNoOtherPlace(t *testing.T) {
 				} else {
 					p.cluster.Refuse(last.UID)
 				}
-				p.Bound(last.UID, context.DeadlineExceeded)
+				p.Verbs.Bound(last.UID, context.DeadlineExceeded)
 				p.set(node("c", "8"), members("x", 1, "1", func(pod *corev1.Pod) { pod.Labels, pod.Spec.NodeName = nil, "b" })[0])
 				p.after(time.Second)
 				if got := p.filter(last); got != test.want {

@@ -19,7 +19,7 @@ import (
 // place, "" for nobody, "alone" when that is to be found out for the pod alone.
 func (p *process) preempt(pod *corev1.Pod) string {
 	p.Helper()
-	answer, starting := p.Preempt(p.cluster.PendingPod(pod.UID))
+	answer, starting := p.Verbs.Preempt(p.cluster.PendingPod(pod.UID))
 	if !starting {
 		return "alone"
 	}

@@ -41,7 +41,7 @@ func TestAGangIsPlannedByTheProfileThatIsInForce(t *testing.T) {
 		}
 		cfg := config.Default().Profiles[0]
 		cfg.Plugins.Filter.Disabled = []config.Plugin{{Name: config.NodeUnschedulable}}
-		p.ports.profiles.Replace(p.newStores(cfg)...)
+		p.machine.view.profiles.Replace(p.newStores(cfg)...)
 		p.after(10 * time.Second) // nothing of the cluster changes
 		if got := p.filter(pods[0]); got != "a" {
 			t.Errorf("by a profile that does not mind it is told %q", got)
@@ -53,7 +53,7 @@ func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) 
 	run(t, func(p *process) {
 		one, other := config.Default().Profiles[0], config.Default().Profiles[0]
 		one.SchedulerName, other.SchedulerName = "one", "other"
-		p.ports.profiles.Replace(p.newStores(one, other)...)
+		p.machine.view.profiles.Replace(p.newStores(one, other)...)
 		of := func(name string) func(*corev1.Pod) {
 			return func(pod *corev1.Pod) { pod.Spec.SchedulerName = name }
 		}
@@ -66,16 +66,16 @@ func TestGangsOfAllProfilesStandInOneOrderAndHaveEventsOfTheirOwn(t *testing.T) 
 		}
 		p.after(time.Second)
 		for name, want := range map[string]string{"low": "one", "high": "other"} {
-			if o, _ := p.Observe(named(name)); o.SchedulerName != want {
+			if o, _ := p.Publisher.Observe(named(name)); o.SchedulerName != want {
 				t.Errorf("events about %s are reported by %q, want %s", name, o.SchedulerName, want)
 			}
 		}
-		p.ports.profiles.Replace(p.newStores(one)...)
-		if o, _ := p.Observe(named("high")); o.SchedulerName != "" {
+		p.machine.view.profiles.Replace(p.newStores(one)...)
+		if o, _ := p.Publisher.Observe(named("high")); o.SchedulerName != "" {
 			t.Errorf("without its profile, events about a group are reported by %q", o.SchedulerName)
 		}
 		var order []string
-		for _, g := range p.Report() {
+		for _, g := range p.Observer.Report() {
 			order = append(order, g.Name)
 		}
 		if diff := cmp.Diff([]string{"default/higher", "default/high", "default/low", "default/lower"}, order); diff != "" {

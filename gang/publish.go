@@ -3,19 +3,36 @@ package gang
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
+	"muster.dev/muster/predicates"
 )
 
-// Clients are the clients that Publish reads and writes through. All are required.
+// Publisher keeps the status of PodGroups true, and tells people by events why groups wait.
+type Publisher struct {
+	machine *machine
+	log     *slog.Logger
+	clock   clock.WithTicker
+	cluster *cluster.Cluster
+	news    *news
+	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them under the lock
+}
+
+// Clients are the clients that a Publisher reads and writes through. All are required.
 type Clients struct {
 	Core    kubernetes.Interface
 	Dynamic dynamic.Interface
@@ -28,35 +45,103 @@ const (
 	mostTold = 10
 )
 
-// Publish keeps the status of PodGroups true and tells people why groups wait, by events,
-// until the context ends. As Run it is for one process at a time.
-func (m *Manager) Publish(ctx context.Context, clients Clients) error {
+// Run publishes until the context ends. As Run of the Manager it is for one process at a time.
+func (p *Publisher) Run(ctx context.Context, clients Clients) error {
 	recorders, err := status.NewRecorders(ctx, clients.Core)
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
 	events := status.NewEvents(recorders)
 	writer := status.NewWriter(status.Options[membership.Key]{
-		Logger: m.log, Clock: m.clock, Client: clients.Dynamic, Events: events, Observe: m.Observe,
+		Logger: p.log, Clock: p.clock, Client: clients.Dynamic, Events: events, Observe: p.Observe,
 	})
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { writer.Run(ctx) })
-	tick := m.clock.NewTicker(publishEvery)
+	tick := p.clock.NewTicker(publishEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C():
-			for _, key := range m.Changed() {
+			for _, key := range p.Changed() {
 				writer.Enqueue(key)
 			}
-			for _, told := range slices.Concat(m.unknown(), m.untold()) {
+			for _, told := range slices.Concat(p.unknown(), p.news.untold()) {
 				events.Tell(told.schedulerName, told.pod, nil, told.reason, told.why)
 			}
 		}
 	}
+}
+
+// Observe returns what the status of a group's PodGroup is to say. It reports false when there is none,
+// or it makes no sense.
+func (p *Publisher) Observe(key membership.Key) (status.Observation, bool) {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	p.machine.receive()
+	object := p.machine.view.PodGroup(key)
+	if object == nil || object.PodGroup == nil {
+		return status.Observation{}, false
+	}
+	o, known := p.machine.state.Observe(key)
+	if known {
+		o.SchedulerName = p.news.reporter(o.SchedulerName)
+	}
+	o.PodGroup = object.PodGroup
+	return o, true
+}
+
+// Changed returns the groups that may have changed since the last call: their pods, why they wait, or their
+// PodGroups.
+func (p *Publisher) Changed() []membership.Key {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	p.machine.receive()
+	changed := sets.New(p.machine.apply(core.ChangesDue{}).changed...)
+	snap := p.cluster.Snapshot()
+	for _, label := range v1alpha1.GroupLabels() {
+		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
+			p.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)), changed)
+		}
+	}
+	return changed.UnsortedList()
+}
+
+// compare notes which PodGroups are other ones than when it last looked.
+func (p *Publisher) compare(label string, now cluster.CustomTable, changed sets.Set[membership.Key]) {
+	before := p.tables[label]
+	if now == before {
+		return
+	}
+	for name, object := range now.All() {
+		if was, known := before.Get(name); !known || was != object {
+			changed.Insert(membership.Key{Label: label, NamespacedName: name})
+		}
+	}
+	for name := range before.All() {
+		if _, known := now.Get(name); !known {
+			changed.Insert(membership.Key{Label: label, NamespacedName: name})
+		}
+	}
+	p.tables[label] = now
+}
+
+// unknown are members to tell about, since there is no PodGroup that could say why they
+// wait. It may be on its way: a second is enough for most.
+func (p *Publisher) unknown() (all []told) {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	for _, w := range p.machine.state.Waits(p.clock.Now(), mostTold, time.Second) {
+		if p.machine.view.PodGroup(w.Group) != nil {
+			continue
+		}
+		for _, pod := range w.Members {
+			all = append(all, told{pod, p.news.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
+		}
+	}
+	return all
 }
 
 // told is an event about a member.
@@ -70,45 +155,37 @@ type told struct {
 // mostUntold bounds what waits to be told, should nobody publish.
 const mostUntold = 1000
 
-// tell has something published.
-func (m *machine) tell(what told) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.news.told) < mostUntold {
-		what.schedulerName = m.reporter(what.schedulerName)
-		m.news.told = append(m.news.told, what)
+// news has what was done to pods until it is told.
+type news struct {
+	profiles *predicates.Profiles
+	told     chan told
+}
+
+// tell has something published, unless too much waits for that.
+func (n *news) tell(what told) {
+	what.schedulerName = n.reporter(what.schedulerName)
+	select {
+	case n.told <- what:
+	default:
 	}
 }
 
 // untold returns what came to be published since the last call.
-func (m *Manager) untold() []told {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	events := m.news.told
-	m.news.told = nil
-	return events
-}
-
-// unknown are members to tell about, since there is no PodGroup that could say why they
-// wait. It may be on its way: a second is enough for most.
-func (m *Manager) unknown() (all []told) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, w := range m.state.Waits(m.clock.Now(), mostTold, time.Second) {
-		if m.ports.PodGroup(w.Group) != nil {
-			continue
-		}
-		for _, pod := range w.Members {
-			all = append(all, told{pod, m.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
+func (n *news) untold() (all []told) {
+	for {
+		select {
+		case what := <-n.told:
+			all = append(all, what)
+		default:
+			return all
 		}
 	}
-	return all
 }
 
 // reporter returns the scheduler name under which there are events, "" when no profile has it:
 // muster does not speak for other schedulers.
-func (m *machine) reporter(schedulerName string) string {
-	if m.ports.Profile(schedulerName) == nil {
+func (n *news) reporter(schedulerName string) string {
+	if n.profiles.Of(schedulerName) == nil {
 		return ""
 	}
 	return schedulerName

@@ -27,7 +27,7 @@ func TestAGroupIsObservedByTheStagesOfItsMembers(t *testing.T) {
 		p.after(time.Second)
 		wants := func(when string, want status.Counts) {
 			t.Helper()
-			o, exists := p.Observe(named("g"))
+			o, exists := p.Publisher.Observe(named("g"))
 			if !exists || o.PodGroup.Spec.MinMember != 3 {
 				t.Fatalf("%s: %+v, there is one: %t", when, o, exists)
 			}
@@ -43,7 +43,7 @@ func TestAGroupIsObservedByTheStagesOfItsMembers(t *testing.T) {
 		running.Spec.NodeName, running.Status.Phase = "a", corev1.PodRunning
 		p.set(running)
 		wants("one runs", status.Counts{Pending: 2, Bound: 2, Running: 1})
-		if _, exists := p.Observe(named("other")); exists {
+		if _, exists := p.Publisher.Observe(named("other")); exists {
 			t.Error("a group without an object is observed")
 		}
 	})
@@ -54,7 +54,7 @@ func TestWhatChangesOfAGroupIsToldOnce(t *testing.T) {
 		changed := func(want ...string) {
 			t.Helper()
 			var got []string
-			for _, key := range p.Changed() {
+			for _, key := range p.Publisher.Changed() {
 				got = append(got, key.Name)
 			}
 			slices.Sort(got)
@@ -94,11 +94,11 @@ func TestMembersOfAGroupWithoutAnObjectAreToldWhyTheyWait(t *testing.T) {
 		for _, pod := range members("misspelt", 1, "1") {
 			p.filter(pod)
 		}
-		if told := p.unknown(); len(told) > 0 {
+		if told := p.Publisher.unknown(); len(told) > 0 {
 			t.Errorf("told at once: %+v", told)
 		}
 		p.after(2 * time.Second)
-		told := p.unknown()
+		told := p.Publisher.unknown()
 		if len(told) != mostTold {
 			t.Fatalf("%d members are told, want %d", len(told), mostTold)
 		}

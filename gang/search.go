@@ -7,30 +7,16 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
-	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 )
-
-func podPriority(pod *cluster.Pod) int32 { return corev1helpers.PodPriority(pod.Pod) }
-
-// podsOf returns the pods of all parts, in their order.
-func podsOf(parts []core.Wanted) []*cluster.Pod {
-	if len(parts) == 1 {
-		return parts[0].Pods
-	}
-	var pods []*cluster.Pod
-	for _, p := range parts {
-		pods = append(pods, p.Pods...)
-	}
-	return pods
-}
 
 func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	if why := p.lacking(s.Parts); why != "" {
@@ -65,189 +51,6 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 		Contested: also.Contested && p.contested(plan, pods),
 		Why:       without,
 	}
-}
-
-// newPlan begins one for members. Room that plans of the rescheduler keep for them is theirs. A gang that these
-// move as a whole returns to none of the nodes that any of its members left.
-func (p *ports) newPlan(store *predicates.VerdictStore, pods []*cluster.Pod) *placement.Plan {
-	if p.reservations == nil {
-		return placement.New(store, pods, p.seed)
-	}
-	reserved := p.reservations.Reserved(pods) // of what is given up for a member, the plan has to see that it is free
-	plan := placement.New(store, pods, p.seed)
-	plan.Avoid(p.reservations.Left(pods))
-	if reserved.Len() > 0 {
-		for node := range plan.Snapshot().Nodes() {
-			for _, pod := range node.Pods {
-				if reserved.Has(pod.UID) {
-					plan.Take(pod, node.Index)
-				}
-			}
-		}
-	}
-	return plan
-}
-
-// contested reports whether pods that wait might take so much room that too little is left for members that have just
-// been placed.
-func (p *ports) contested(plan *placement.Plan, members []*cluster.Pod) bool {
-	own := sets.New[types.UID]()
-	for _, pod := range members {
-		own.Insert(pod.UID)
-	}
-	var rivals []*cluster.Pod
-	for _, pod := range p.cluster.Pending() {
-		if !own.Has(pod.UID) && p.mayRoam(pod) {
-			rivals = append(rivals, pod)
-		}
-	}
-	return plan.Contested(members, rivals)
-}
-
-// mayRoam reports whether the scheduler may put a pod anywhere, now or when its gate is lifted. One with a gate of
-// muster's has to have a place before, and goes to no other one if it is nominated there.
-func (p *ports) mayRoam(pod *cluster.Pod) bool {
-	if _, member := membership.Of(pod); !member || !membership.Gated(pod.Pod) {
-		return true
-	}
-	place := p.cluster.Assumed(pod.UID)
-	return place != "" && place != pod.Status.NominatedNodeName
-}
-
-func (p *ports) FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
-	p.seed++
-	plan := placement.New(store, pods, p.seed)
-	defer plan.Close()
-	for _, pod := range pods {
-		if !plan.StillFits(pod, p.cluster.Assumed(pod.UID)) {
-			lost = append(lost, pod.UID)
-		}
-	}
-	return lost
-}
-
-// shortage is why there are no places.
-type shortage struct {
-	why  string
-	late bool // time was up: there may be some
-}
-
-// placeAll finds places for the members of all parts: for the number of each that must start together, before
-// any part gets more. It says why the others have none.
-func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
-	places, left := settle(parts, plan.Stay)
-	for i := range left {
-		outcome := plan.PlaceEnough(left[i].Pods, left[i].missing(), deadline)
-		if !outcome.Kept {
-			return nil, "", &shortage{shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
-		}
-		places = append(places, outcome.Places...)
-		left[i].Pods = left[i].Pods[len(outcome.Places):]
-	}
-	for _, p := range left {
-		more := plan.PlaceAll(p.Pods, 0, deadline)
-		places = append(places, more.Places...)
-		if without == "" && more.Placed < len(more.Places) {
-			without = shortfall(more, 0, len(more.Places), plan.Snapshot().NodeCount())
-		}
-	}
-	return places, without, nil
-}
-
-// assume has pods count on their places, or none of them.
-func (p *ports) assume(snap *cluster.Snapshot, places []placement.Place) ([]core.Planned, error) {
-	on := map[int32][]*cluster.Pod{}
-	var order []int32
-	for _, place := range places {
-		if place.Node < 0 {
-			continue
-		}
-		if on[place.Node] == nil {
-			order = append(order, place.Node)
-		}
-		on[place.Node] = append(on[place.Node], place.Pod)
-	}
-	for i, index := range order {
-		if err := p.cluster.AssumeAll(on[index], snap.Node(index)); err != nil {
-			for _, before := range order[:i] {
-				for _, pod := range on[before] {
-					p.cluster.Release(pod.UID)
-				}
-			}
-			return nil, err
-		}
-	}
-	if p.reservations != nil {
-		p.reservations.Refresh()
-	}
-	planned := make([]core.Planned, 0, len(places))
-	for _, index := range order {
-		for _, pod := range on[index] {
-			planned = append(planned, core.Planned{UID: pod.UID, Node: snap.Node(index).Name})
-		}
-	}
-	return planned, nil
-}
-
-// shortfall says in words why too few members got a place. settled members had one before.
-func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
-	var against []string
-	for _, place := range outcome.Places {
-		if place.Node < 0 && len(place.Against) > 0 {
-			for _, objection := range place.Against[:min(len(place.Against), 3)] {
-				against = append(against, fmt.Sprintf("%d of %d nodes: %s", objection.Nodes, nodes, objection.Reason))
-			}
-			break
-		}
-	}
-	why := fmt.Sprintf("places for %d of %d members", settled+outcome.Placed, atLeast)
-	if outcome.Late {
-		why += ", when the time to look for them was up"
-	}
-	if len(against) > 0 {
-		why += "; " + strings.Join(against, ", ")
-	}
-	return why
-}
-
-// FindWithout returns no nodes if there would still be less than members ask for.
-func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
-	parts := slices.Clone(s.Parts)
-	for i := range parts {
-		parts[i].Own = slices.Concat(parts[i].Own, without)
-	}
-	if p.lacking(parts) != "" {
-		return nil
-	}
-	deadline := p.budget.deadline()
-	return p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
-		places, _, _ := placeAll(plan, s.Parts, deadline)
-		for _, place := range places {
-			nodes = append(nodes, place.Node)
-		}
-		return nodes
-	})
-}
-
-// nodesWithout returns the nodes on which pods would go if others were not on theirs.
-func (p *ports) nodesWithout(
-	store *predicates.VerdictStore, pods, others []*cluster.Pod, on []string, where func(*placement.Plan) []int32,
-) core.Nodes {
-	p.seed++
-	plan := placement.New(store, pods, p.seed)
-	defer plan.Close()
-	for i, pod := range others {
-		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
-			plan.Take(pod, node.Index)
-		}
-	}
-	nodes := core.Nodes{}
-	for _, index := range where(plan) {
-		if index >= 0 {
-			nodes.Insert(plan.Node(index).Name)
-		}
-	}
-	return nodes
 }
 
 func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
@@ -290,20 +93,165 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 	return core.Evictions{Outcome: core.Found, Planned: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
 }
 
-// sparing narrows may: no member may have pods evicted that plans of the rescheduler count on.
-func (p *ports) sparing(
-	preemptors []*cluster.Pod, may func(*cluster.Pod) (placement.Eviction, bool),
-) func(*cluster.Pod) (placement.Eviction, bool) {
-	if p.reservations == nil {
-		return may
+// FindWithout returns no nodes if there would still be less than members ask for.
+func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
+	parts := slices.Clone(s.Parts)
+	for i := range parts {
+		parts[i].Own = slices.Concat(parts[i].Own, without)
 	}
-	spared := p.reservations.Spared(preemptors...)
-	return func(pod *cluster.Pod) (placement.Eviction, bool) {
-		if spared.Has(pod.UID) {
-			return placement.Eviction{}, false
+	if p.lacking(parts) != "" {
+		return nil
+	}
+	deadline := p.budget.deadline()
+	return p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
+		places, _, _ := placeAll(plan, s.Parts, deadline)
+		for _, place := range places {
+			nodes = append(nodes, place.Node)
 		}
-		return may(pod)
+		return nodes
+	})
+}
+
+// nodesWithout returns the nodes on which pods would go if others were not on theirs.
+func (p *ports) nodesWithout(
+	store *predicates.VerdictStore, pods, others []*cluster.Pod, on []string, where func(*placement.Plan) []int32,
+) core.Nodes {
+	p.seed++
+	plan := placement.New(store, pods, p.seed)
+	defer plan.Close()
+	for i, pod := range others {
+		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
+			plan.Take(pod, node.Index)
+		}
 	}
+	nodes := core.Nodes{}
+	for _, index := range where(plan) {
+		if index >= 0 {
+			nodes.Insert(plan.Node(index).Name)
+		}
+	}
+	return nodes
+}
+
+func (p *ports) FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
+	p.seed++
+	plan := placement.New(store, pods, p.seed)
+	defer plan.Close()
+	for _, pod := range pods {
+		if !plan.StillFits(pod, p.cluster.Assumed(pod.UID)) {
+			lost = append(lost, pod.UID)
+		}
+	}
+	return lost
+}
+
+// claims finds where members would go once cordoned nodes are opened, as if each were there before the next one is looked
+// at: for all that must start together, or for none.
+func (p *ports) claims(s core.Search) (claims []core.Planned) {
+	if s.Store == nil {
+		return nil
+	}
+	snap := p.cluster.Snapshot()
+	var cordoned []*cluster.Node
+	for node := range snap.Nodes() {
+		if node.Spec.Unschedulable {
+			cordoned = append(cordoned, node)
+		}
+	}
+	if len(cordoned) == 0 {
+		return nil
+	}
+	world, deadline := scenario.New(snap), p.budget.deadline()
+	for _, part := range s.Parts {
+		missing := part.AtLeast
+		for _, pod := range part.Pods {
+			if missing == 0 {
+				break
+			}
+			judge := world.Judge(s.Store.Profile.JudgeFit(pod, snap))
+			at := slices.IndexFunc(cordoned, func(node *cluster.Node) bool {
+				return !p.clock.Now().After(deadline) && judge.FitsIn(opened(world.Node(node.Index)))
+			})
+			if at < 0 {
+				return nil
+			}
+			world.Put(pod, cordoned[at].Index)
+			claims = append(claims, core.Planned{UID: pod.UID, Node: cordoned[at].Name})
+			missing--
+		}
+	}
+	return claims
+}
+
+// opened returns a node as it would be if it were not cordoned.
+func opened(node *cluster.Node) *cluster.Node {
+	object := node.DeepCopy()
+	object.Spec.Unschedulable = false
+	object.Spec.Taints = slices.DeleteFunc(object.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+	open := *node
+	open.Node = object
+	return &open
+}
+
+// podsOf returns the pods of all parts, in their order.
+func podsOf(parts []core.Wanted) []*cluster.Pod {
+	if len(parts) == 1 {
+		return parts[0].Pods
+	}
+	var pods []*cluster.Pod
+	for _, p := range parts {
+		pods = append(pods, p.Pods...)
+	}
+	return pods
+}
+
+// shortage is why there are no places.
+type shortage struct {
+	why  string
+	late bool // time was up: there may be some
+}
+
+// placeAll finds places for the members of all parts: for the number of each that must start together, before
+// any part gets more. It says why the others have none.
+func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
+	places, left := settle(parts, plan.Stay)
+	for i := range left {
+		outcome := plan.PlaceEnough(left[i].Pods, left[i].missing(), deadline)
+		if !outcome.Kept {
+			return nil, "", &shortage{shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
+		}
+		places = append(places, outcome.Places...)
+		left[i].Pods = left[i].Pods[len(outcome.Places):]
+	}
+	for _, p := range left {
+		more := plan.PlaceAll(p.Pods, 0, deadline)
+		places = append(places, more.Places...)
+		if without == "" && more.Placed < len(more.Places) {
+			without = shortfall(more, 0, len(more.Places), plan.Snapshot().NodeCount())
+		}
+	}
+	return places, without, nil
+}
+
+// shortfall says in words why too few members got a place. settled members had one before.
+func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
+	var against []string
+	for _, place := range outcome.Places {
+		if place.Node < 0 && len(place.Against) > 0 {
+			for _, objection := range place.Against[:min(len(place.Against), 3)] {
+				against = append(against, fmt.Sprintf("%d of %d nodes: %s", objection.Nodes, nodes, objection.Reason))
+			}
+			break
+		}
+	}
+	why := fmt.Sprintf("places for %d of %d members", settled+outcome.Placed, atLeast)
+	if outcome.Late {
+		why += ", when the time to look for them was up"
+	}
+	if len(against) > 0 {
+		why += "; " + strings.Join(against, ", ")
+	}
+	return why
 }
 
 // unsettled describes the search for members of one group that do not stay where room is kept for them.
@@ -348,18 +296,4 @@ func settle(parts []core.Wanted, ways ...func(*cluster.Pod, string) placement.Pl
 // keepsRoom reports whether the scheduler keeps room for a pod as muster has nominated it.
 func keepsRoom(pod *cluster.Pod) bool {
 	return pod.Status.NominatedNodeName != "" && pod.NominatedBy() == cluster.FieldManager && membership.Gated(pod.Pod)
-}
-
-// lacking names the resource whose free amount on all nodes together is less than one of some groups is to
-// have; "" when there is enough.
-func (p *ports) lacking(parts []core.Wanted) string {
-	for _, part := range parts {
-		if len(part.Resources) == 0 || part.AtLeast == 0 {
-			continue
-		}
-		if why := membership.Lacking(part.Resources, part.Own, p.cluster.Snapshot()); why != "" {
-			return why
-		}
-	}
-	return ""
 }

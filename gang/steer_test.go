@@ -64,7 +64,7 @@ func TestANominationOfASchedulerStandsWhileItsVictimsGo(t *testing.T) {
 		p.set(objects(pods)...)
 		p.after(time.Second)
 		p.filter(pods[0])
-		answer, _ := p.Preempt(p.cluster.PendingPod(pods[0].UID))
+		answer, _ := p.Verbs.Preempt(p.cluster.PendingPod(pods[0].UID))
 		if answer.Node != "a" || len(answer.Victims) == 0 {
 			t.Fatalf("the answer is %+v", answer)
 		}
@@ -115,7 +115,7 @@ func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 		if writes := p.written(); len(writes) != 2 {
 			t.Errorf("the scheduler may look at all of three nodes, and is told of the places of two pods by %v", writes)
 		}
-		p.Filter(cluster.NewPod(pods[0]), 1) // as it was before it was nominated
+		p.Verbs.Filter(cluster.NewPod(pods[0]), 1) // as it was before it was nominated
 		p.delete(pods[0])
 		p.delete(pods[1])
 		p.set(objects(members("h", 2, "2"))...)
@@ -133,11 +133,11 @@ func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T)
 		p.set(objects(pods)...)
 		unsteered := p.cluster.PendingPod(pods[1].UID)
 		call := p.start(pods[0])[0]
-		if decision := p.Filter(unsteered, 1); decision.Node != "a" {
+		if decision := p.Verbs.Filter(unsteered, 1); decision.Node != "a" {
 			t.Fatalf("%+v", decision)
 		}
 		p.cluster.Release(unsteered.UID)
-		p.Refused(unsteered)
+		p.Verbs.Refused(unsteered)
 		if !call.held() {
 			t.Fatalf("the others are given up: %v", call.err)
 		}
@@ -325,7 +325,7 @@ func TestAPodIsPlacedForItselfUnlessItIsOfAGangThatHasYetToStart(t *testing.T) {
 			t.Helper()
 			var got []string
 			for _, pod := range append(gang, single) {
-				if p.PlacesAlone(pod.UID) {
+				if p.Verbs.PlacesAlone(pod.UID) {
 					got = append(got, pod.Name)
 				}
 			}

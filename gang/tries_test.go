@@ -29,7 +29,7 @@ func (p *process) idle(pod *corev1.Pod, times int) (placed int) {
 func (p *process) rested(pod *corev1.Pod) time.Duration {
 	p.Helper()
 	since := time.Now()
-	for p.Report()[0].Planned.IsZero() && time.Since(since) < 2*time.Hour {
+	for p.Observer.Report()[0].Planned.IsZero() && time.Since(since) < 2*time.Hour {
 		p.idle(pod, 1)
 	}
 	return time.Since(since)
@@ -52,10 +52,10 @@ func TestAGangThatTheSchedulerDoesNotBindHoldsItsPlacesForASmallShareOfTheTime(t
 				if placed := p.idle(pods[0], later); placed*int(try+rest) > later*int(try)*5/4 {
 					t.Errorf("it has its places %d of %d times, and tries for %s and rests for %s", placed, later, try, rest)
 				}
-				for p.Report()[0].Planned.IsZero() {
+				for p.Observer.Report()[0].Planned.IsZero() {
 					p.idle(pods[0], 1)
 				}
-				for !p.Report()[0].Planned.IsZero() {
+				for !p.Observer.Report()[0].Planned.IsZero() {
 					p.idle(pods[0], 1)
 				}
 				if rested := p.rested(pods[0]); rested < rest-20*time.Second || rested > rest+20*time.Second {
@@ -97,7 +97,7 @@ func TestTheRestOfAGangEnds(t *testing.T) {
 				pods := members("g", 3, "1")
 				p.set(node("a", "8"), podGroup("g", 2))
 				p.set(objects(pods)...)
-				for p.Report()[0].Denied.IsZero() || !strings.Contains(p.why("g"), "tried 4 times, next try at 20") {
+				for p.Observer.Report()[0].Denied.IsZero() || !strings.Contains(p.why("g"), "tried 4 times, next try at 20") {
 					p.idle(pods[0], 1)
 				}
 				p.after(4 * time.Second) // a denial is over
@@ -155,7 +155,7 @@ func TestASchedulerThatDoesNotAskHasRefusedNobody(t *testing.T) {
 		p.set(node("a", "8"), podGroup("g", 2))
 		p.set(objects(pods)...)
 		p.after(time.Hour)
-		for p.Report()[0].Planned.IsZero() == p.Report()[0].Denied.IsZero() { // until it rests
+		for p.Observer.Report()[0].Planned.IsZero() == p.Observer.Report()[0].Denied.IsZero() { // until it rests
 			p.after(time.Second)
 		}
 		for _, call := range p.start(pods...) {

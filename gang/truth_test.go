@@ -20,7 +20,7 @@ func TestWhyAGangWaitedIsNotSaidOnceItHasPlaces(t *testing.T) {
 		p.set(node("a", "4"), podGroup("g", 2, takes(20)))
 		want := func(when string, reason status.Reason) {
 			t.Helper()
-			if o, _ := p.Observe(named("g")); o.Reason != reason {
+			if o, _ := p.Publisher.Observe(named("g")); o.Reason != reason {
 				t.Errorf("%s it waits because of %q: %s; want %q", when, o.Reason, o.Message, reason)
 			}
 		}
@@ -43,7 +43,7 @@ func TestATimeThatIsCutIsSaid(t *testing.T) {
 		p.set(node("a", "4"), podGroup("g", 2, takes(3600)))
 		p.set(members("g", 2, "1")[0])
 		p.after(time.Second)
-		o, _ := p.Observe(named("g"))
+		o, _ := p.Publisher.Observe(named("g"))
 		if want := "scheduleTimeoutSeconds is 3600, and no more than 10m0s count (ten times gangs.scheduleTimeout)"; o.Note != want {
 			t.Errorf("it is said %q", o.Note)
 		}
@@ -52,7 +52,7 @@ func TestATimeThatIsCutIsSaid(t *testing.T) {
 		}
 		p.set(podGroup("g", 2, takes(600)))
 		p.after(time.Second)
-		if o, _ := p.Observe(named("g")); o.Note != "" {
+		if o, _ := p.Publisher.Observe(named("g")); o.Note != "" {
 			t.Errorf("of a time that is not cut it is said %q", o.Note)
 		}
 	})
@@ -110,16 +110,16 @@ func TestTheOldestMemberSaysWhoPlansAGang(t *testing.T) {
 					p.set(pods[i])
 					p.after(time.Second)
 				}
-				o, _ := p.Observe(named("g"))
+				o, _ := p.Publisher.Observe(named("g"))
 				if !strings.Contains(o.Note, "as g-1 does another: all are planned by default-scheduler") {
 					t.Errorf("it is said %q", o.Note)
 				}
-				if got := p.Report()[0].Placed; got != 2 {
+				if got := p.Observer.Report()[0].Placed; got != 2 {
 					t.Errorf("%d have places: %s", got, p.why("g"))
 				}
 				p.delete(pods[0])
 				p.after(time.Second)
-				if o, _ := p.Observe(named("g")); o.Note != "" {
+				if o, _ := p.Publisher.Observe(named("g")); o.Note != "" {
 					t.Errorf("of one it is said %q", o.Note)
 				}
 			})

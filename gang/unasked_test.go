@@ -244,8 +244,8 @@ func TestASchedulerThatHasNotSeenYetThatItsNominatedNodeIsFreeIsAskedToLookAgain
 		refuse := func() {
 			knows := gang[0].DeepCopy()
 			knows.Status.NominatedNodeName = p.cluster.Assumed(gang[0].UID)
-			p.Filter(cluster.NewPod(knows), 1)
-			p.Refused(p.cluster.PendingPod(gang[0].UID))
+			p.Verbs.Filter(cluster.NewPod(knows), 1)
+			p.Verbs.Refused(p.cluster.PendingPod(gang[0].UID))
 		}
 		refuse()
 		if diff := cmp.Diff([]string{"a", "b"}, p.placesOf(gang)); diff != "" {

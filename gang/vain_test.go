@@ -27,8 +27,8 @@ func TestAGangThatTheSchedulerRefusesByItselfKeepsRoomForASmallShareOfTheTime(t 
 			if place := p.cluster.Assumed(pods[0].UID); place != "" {
 				pod := pods[0].DeepCopy()
 				pod.Status.NominatedNodeName = place // it knows of it
-				p.Filter(cluster.NewPod(pod), 1)
-				p.Refused(p.cluster.PendingPod(pod.UID))
+				p.Verbs.Filter(cluster.NewPod(pod), 1)
+				p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
 			}
 		},
 	} {
@@ -88,7 +88,7 @@ func TestPodsAreNotEvictedAgainForAMemberThatTheSchedulerDidNotBindThen(t *testi
 		p.delete(victims...)
 		p.after(time.Second)
 		call := p.start(gang[0])[0] // the other one it refuses by itself
-		p.after(time.Until(p.Report()[0].Deadline) + 200*time.Millisecond)
+		p.after(time.Until(p.Observer.Report()[0].Deadline) + 200*time.Millisecond)
 		if call.held() {
 			t.Fatal("it is held still")
 		}
@@ -116,8 +116,8 @@ func TestAMemberThatTheSchedulerRefusesByItselfKeepsNoOtherMemberFromItsPlace(t 
 		"the scheduler does not offer its place": func(p *process, pod *corev1.Pod) {
 			knows := pod.DeepCopy()
 			knows.Status.NominatedNodeName = p.cluster.Assumed(pod.UID)
-			p.Filter(cluster.NewPod(knows), 1)
-			p.Refused(p.cluster.PendingPod(pod.UID))
+			p.Verbs.Filter(cluster.NewPod(knows), 1)
+			p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,12 +22,12 @@ func (w *world) mayBeAsked(pod *corev1.Pod) bool {
 }
 
 func (w *world) preemptFor(pod *corev1.Pod) {
-	answer, _ := w.Preempt(w.cluster.PendingPod(pod.UID))
+	answer, _ := w.Verbs.Preempt(w.cluster.PendingPod(pod.UID))
 	if len(answer.Victims) == 0 {
 		return
 	}
 	key, _ := membership.Marked(pod)
-	if s, _, _ := w.Member(pod.UID); s.Bound+s.Binding+s.Succeeded+s.Placed+s.Held < w.asked(key.Name) {
+	if s, _, _ := w.Observer.Member(pod.UID); s.Bound+s.Binding+s.Succeeded+s.Placed+s.Held < w.asked(key.Name) {
 		w.Fatalf("pods are evicted for %+v of %d members of %s", s, w.asked(key.Name), key)
 	}
 	for _, v := range answer.Victims {
@@ -41,7 +41,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 		if podPriority(v) >= podPriority(w.cluster.PendingPod(pod.UID)) {
 			w.Fatalf("%s is evicted for %s, which is not more important", v.Name, pod.Name)
 		}
-		if s, _, member := w.Member(v.UID); member && s.Held+s.Binding > 0 && !w.everVictim.Has(v.UID) {
+		if s, _, member := w.Observer.Member(v.UID); member && s.Held+s.Binding > 0 && !w.everVictim.Has(v.UID) {
 			w.Fatalf("%s is evicted from %s, which is about to start: %+v", v.Name, s.Name, s)
 		}
 		w.delete(victim)
@@ -51,7 +51,7 @@ func (w *world) preemptFor(pod *corev1.Pod) {
 
 // victims are all that gangs wait for.
 func (w *world) victims() sets.Set[types.UID] {
-	victims := w.state.Victims()
+	victims := w.machine.state.Victims()
 	w.everVictim = w.everVictim.Union(victims)
 	return victims
 }

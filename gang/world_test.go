@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -40,7 +41,8 @@ type world struct {
 	done    map[types.UID]*corev1.Pod // succeeded pods
 	late    []func()                  // what one watch has shown and the other one not yet
 	least   map[string]int            // minMember by group
-	commits []core.WriteRecords       // that are being recorded
+	commits []func()                  // the writes of records that are under way
+	outcome error                     // of the next one
 	frozen  map[string]int            // minMember of what is recorded, until that number is bound
 	batches sets.Set[string]          // groups that start in batches of minMember
 	left    map[types.UID]string      // members of the last batch that could not be bound, and their groups
@@ -94,12 +96,13 @@ func newWorld(t *rapid.T) *world {
 	w.cluster = c
 	w.Manager = New(Options{
 		Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: nil, Limits: limits,
+		Recorder: w,
 		Epoch:    func() record.Epoch { return record.Epoch{} },
 		Writer:   nomination.NewWriter(log, registry, w.clock, nomination.DefaultWriteLimits(500)),
-		Profiles: predicates.NewProfiles(w.store),
+		Profiles: predicates.NewProfiles(w.store), Reservations: noPlans{},
 	})
-	w.records.write = func(r core.WriteRecords) { w.commits = append(w.commits, r) }
-	c.FollowPods(w.inbox.put)
+	w.machine.records.start = func(write func()) { w.commits = append(w.commits, write) }
+	c.FollowPods(w.machine.inbox.put)
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		w.must(c.Set(node(fmt.Sprint("node-", i), fmt.Sprint(room))))
 	}
@@ -248,7 +251,7 @@ func (w *world) isHeld(uid types.UID) bool {
 
 func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	known := w.cluster.PendingPod(pod.UID)
-	decision := w.Filter(known, w.cluster.Snapshot().NodeCount())
+	decision := w.Verbs.Filter(known, w.cluster.Snapshot().NodeCount())
 	if decision.Reason != "" {
 		if !decision.Waits {
 			w.cluster.Release(pod.UID)
@@ -258,9 +261,9 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	to := w.fitting(known, decision.Node, offersOne)
 	switch {
 	case to == "" && decision.Member:
-		w.Refused(known)
+		w.Verbs.Refused(known)
 		return
-	case to == "" && w.GiveWay(known, w.store):
+	case to == "" && w.Verbs.GiveWay(known, w.store):
 		to = w.fitting(known, "", offersOne)
 	}
 	if to == "" {
@@ -270,7 +273,7 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	}
 	w.must(w.cluster.AssumeAll([]*cluster.Pod{known}, w.cluster.Snapshot().NodeByName(to)))
 	if decision.Member {
-		w.Placed(pod.UID, to)
+		w.Verbs.Placed(pod.UID, to)
 	}
 	w.bindCall(pod, to)
 }
@@ -298,7 +301,7 @@ func (w *world) fitting(pod *cluster.Pod, place string, offersOne bool) string {
 
 func (w *world) bindCall(pod *corev1.Pod, node string) {
 	wasDue := w.stage(pod.UID) == "due"
-	h, err := w.hold(pod.UID, node)
+	h, err := w.Verbs.hold(pod.UID, node)
 	switch {
 	case err != nil:
 	case h == nil && wasDue:
@@ -412,7 +415,7 @@ func (w *world) followDue() {
 
 // stage is how far a member is, as muster says, "" for a pod that is none.
 func (w *world) stage(uid types.UID) string {
-	_, member, _ := w.state.Member(uid, w.clock.Now())
+	_, member, _ := w.machine.state.Member(uid, w.clock.Now())
 	return member.Stage
 }
 
@@ -452,14 +455,14 @@ func (w *world) finishBinding(pod *corev1.Pod, fails bool) {
 	delete(w.letGo, pod.UID)
 	if fails {
 		w.cluster.Release(pod.UID)
-		w.Bound(pod.UID, context.DeadlineExceeded)
+		w.Verbs.Bound(pod.UID, context.DeadlineExceeded)
 		if key, of := membership.Marked(pod); of {
 			w.left[pod.UID] = key.Name
 		}
 		w.takeBack(pod)
 		return
 	}
-	w.Bound(pod.UID, nil)
+	w.Verbs.Bound(pod.UID, nil)
 	pod.Spec.NodeName = node
 	w.put(pod)
 }
@@ -469,21 +472,25 @@ func (w *world) record() {
 	if len(w.commits) == 0 {
 		w.Skip()
 	}
-	c := rapid.SampledFrom(w.commits).Draw(w.T, "commit")
+	at := rapid.IntRange(0, len(w.commits)-1).Draw(w.T, "commit")
 	w.recordWith(
-		c, rapid.SampledFrom([]error{nil, nil, nil, record.ErrChanged, record.ErrFenced, context.DeadlineExceeded}).Draw(w.T, "outcome"),
+		at, rapid.SampledFrom([]error{nil, nil, nil, record.ErrChanged, record.ErrFenced, context.DeadlineExceeded}).Draw(w.T, "outcome"),
 	)
 }
 
-func (w *world) recordWith(c core.WriteRecords, err error) {
-	w.commits = slices.DeleteFunc(w.commits, func(other core.WriteRecords) bool { return other.Commit == c.Commit })
-	if err == nil {
-		for _, r := range c.Records {
-			w.frozen[r.Group.Name] = r.Record.MinMember
-		}
-	}
-	w.recorded(c.Commit, err)
+func (w *world) recordWith(at int, err error) {
+	write := w.commits[at]
+	w.commits, w.outcome = slices.Delete(w.commits, at, at+1), err
+	write()
 	w.collect()
+}
+
+// Write implements Recorder.
+func (w *world) Write(_ context.Context, group *unstructured.Unstructured, r record.Record) error {
+	if w.outcome == nil {
+		w.frozen[group.GetName()] = r.MinMember
+	}
+	return w.outcome
 }
 
 // hangUp is a scheduler that gives a call up.
@@ -492,7 +499,7 @@ func (w *world) hangUp() {
 		w.Skip()
 	}
 	c := rapid.SampledFrom(w.calls).Draw(w.T, "call")
-	if w.Manager.drop(c.pod.UID, c.hold, context.Canceled) == nil {
+	if w.Verbs.drop(c.pod.UID, c.hold, context.Canceled) == nil {
 		w.Fatalf("the call for %s goes on, and nobody waits", c.pod.Name)
 	}
 	w.collect()
@@ -505,8 +512,8 @@ func (w *world) pass(d time.Duration) {
 }
 
 func (w *world) ahead() {
-	w.planAhead()
-	w.liftGates()
+	w.Manager.ahead.plan()
+	w.Manager.ahead.liftGates()
 }
 
 // lift has the API server lift a gate, or refuse to.
@@ -515,32 +522,32 @@ func (w *world) lift() {
 }
 
 func (w *world) isBeingLifted(uid types.UID) bool {
-	return w.state.Lifting(uid) && membership.Gated(w.pods[uid])
+	return w.machine.state.Lifting(uid) && membership.Gated(w.pods[uid])
 }
 
 func (w *world) finishLift(pod *corev1.Pod, fails bool) {
 	if fails {
-		w.do(core.GateLifted{UID: pod.UID, Err: context.DeadlineExceeded})
+		w.machine.do(core.GateLifted{UID: pod.UID, Err: context.DeadlineExceeded})
 		return
 	}
 	pod.Spec.SchedulingGates = nil
 	w.put(pod)
-	w.do(core.GateLifted{UID: pod.UID})
+	w.machine.do(core.GateLifted{UID: pod.UID})
 }
 
 // check checks the invariants that hold at any time.
 func (w *world) check() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.look()
+	w.machine.mu.Lock()
+	defer w.machine.mu.Unlock()
+	w.machine.look()
 	for _, name := range groupNames {
-		if w.state.Completed(named(name)) {
+		if w.machine.state.Completed(named(name)) {
 			delete(w.frozen, name)
 		}
 	}
-	w.must(w.state.Check(w.ports))
+	w.must(w.machine.state.Check(w.machine.view))
 	for uid := range w.pods {
-		_, member, _ := w.state.Member(uid, w.clock.Now())
+		_, member, _ := w.machine.state.Member(uid, w.clock.Now())
 		if assumed := w.cluster.Assumed(uid); (member.Stage == "pending" || member.Stage == "gated") && assumed != "" {
 			w.Fatalf("%s is %s, and counts on %q", uid, member.Stage, assumed)
 		}
@@ -582,7 +589,7 @@ func (w *world) settle() {
 			fails = false
 		}
 		for len(w.commits) > 0 {
-			w.recordWith(w.commits[0], nil)
+			w.recordWith(0, nil)
 		}
 		w.pass(time.Second)
 		w.check()

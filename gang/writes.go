@@ -3,107 +3,96 @@ package gang
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
-	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/record"
 	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement/nomination"
 )
 
-// writes is how pods are written to, one after the other.
+// writes sends what the core wants written to pods, one after the other. When the turn of a write has come, it asks the
+// machine what is to be written still, and tells the machine what came of that.
 type writes struct {
-	client Client
-	writer *nomination.Writer
+	client  Client
+	writer  *nomination.Writer
+	log     *slog.Logger
+	results *prometheus.CounterVec // of evictions
+	news    *news
 }
 
 // nominateTries is how often a nomination is written to a pod that keeps changing.
 const nominateTries = 3
 
-// toWrite returns the write for an effect, to be done when its turn comes. That write reports whether it wrote
-// anything.
-func (m *machine) toWrite(effect core.Effect) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
+// post has the write of an effect done when its turn comes. That write reports whether it wrote anything.
+func (w *writes) post(effect core.Effect, m *machine) {
+	w.writer.Post(func(ctx context.Context) (bool, error) {
 		switch e := effect.(type) {
 		case core.Nominate:
-			return m.nominate(ctx, e.UID, nominateTries)
+			return w.nominate(ctx, m, e.UID, nominateTries)
 		case core.Wake:
-			return m.wake(ctx, e.UID)
+			return w.wake(ctx, m, e.UID)
 		case core.LiftGate:
-			return m.liftGate(ctx, e.UID)
+			return w.liftGate(ctx, m, e.UID)
 		case core.Evict:
-			return m.evict(ctx, e.Group, e.Pod)
+			return w.evict(ctx, m, e)
 		default:
 			return false, nil
 		}
-	}
+	})
 }
 
 // nominate brings what the status of a pod says in line with what is planned.
-func (m *machine) nominate(ctx context.Context, uid types.UID, tries int) (written bool, err error) {
-	w := m.toNominate(uid)
-	if w == nil {
+func (w *writes) nominate(ctx context.Context, m *machine, uid types.UID, tries int) (written bool, err error) {
+	due := m.doLatest(core.Nominating{UID: uid}).write
+	if due == nil { // it is right, or is not muster's
 		return false, nil
 	}
-	err = m.writes.client.Nominate(ctx, w.Pod.Pod, w.Node)
+	err = w.client.Nominate(ctx, due.Pod.Pod, due.Node)
 	if nomination.Outdated(err) && tries > 1 {
-		m.writes.writer.Post(func(ctx context.Context) (bool, error) { return m.nominate(ctx, uid, tries-1) })
+		w.writer.Post(func(ctx context.Context) (bool, error) { return w.nominate(ctx, m, uid, tries-1) })
 	}
 	if err != nil {
 		m.do(core.NotNominated{UID: uid})
-		err = fmt.Errorf("nominate %s/%s to %q: %w", w.Pod.Namespace, w.Pod.Name, w.Node, err)
+		err = fmt.Errorf("nominate %s/%s to %q: %w", due.Pod.Namespace, due.Pod.Name, due.Node, err)
 	}
 	return true, err
 }
 
-// toNominate returns what is to be written to the status of a pod, nil when it is right or is not
-// muster's.
-func (m *machine) toNominate(uid types.UID) *core.Write {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	return m.apply(core.Nominating{UID: uid}).write
-}
-
-// toLift returns the pod whose gate is to be lifted, nil when it is to stay on, or is off.
-func (m *machine) toLift(uid types.UID) *core.Write {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.receive()
-	return m.apply(core.Lifting{UID: uid}).write
-}
-
 // wake has the scheduler try a pod again: a change of an annotation is an event to it.
-func (m *machine) wake(ctx context.Context, uid types.UID) (written bool, err error) {
-	w := m.do(core.Waking{UID: uid}).write
-	if w == nil {
+func (w *writes) wake(ctx context.Context, m *machine, uid types.UID) (written bool, err error) {
+	due := m.do(core.Waking{UID: uid}).write
+	if due == nil {
 		return false, nil
 	}
-	if err = m.writes.client.Wake(ctx, w.Pod.Pod); err == nil {
+	if err = w.client.Wake(ctx, due.Pod.Pod); err == nil {
 		return true, nil
 	}
 	if !apierrors.IsNotFound(err) {
 		m.do(core.NotWoken{UID: uid})
 	}
-	return true, fmt.Errorf("wake %s/%s: %w", w.Pod.Namespace, w.Pod.Name, err)
+	return true, fmt.Errorf("wake %s/%s: %w", due.Pod.Namespace, due.Pod.Name, err)
 }
 
-func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, err error) {
-	w := m.toLift(uid)
-	if w == nil {
+func (w *writes) liftGate(ctx context.Context, m *machine, uid types.UID) (written bool, err error) {
+	due := m.doLatest(core.Lifting{UID: uid}).write
+	if due == nil { // it is to stay on, or is off
 		return false, nil
 	}
-	pod := w.Pod
-	err = m.writes.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
+	pod := due.Pod
+	err = w.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	refused := refusesPod(err)
 	m.do(core.GateLifted{UID: uid, Err: err, Refused: refused})
 	switch {
 	case refused: // the API server is well: nothing else waits
-		m.log.Warn("gate not lifted: the API server refuses to", "pod", pod.Namespace+"/"+pod.Name, "err", err)
+		w.log.Warn("gate not lifted: the API server refuses to", "pod", pod.Namespace+"/"+pod.Name, "err", err)
 		return true, nil
 	case err != nil:
 		return true, fmt.Errorf("lift the gate of %s/%s: %w", pod.Namespace, pod.Name, err)
@@ -115,25 +104,57 @@ func (m *machine) liftGate(ctx context.Context, uid types.UID) (written bool, er
 func refusesPod(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // evict has a pod deleted that a group waits for, and tells of it.
-func (m *machine) evict(ctx context.Context, key membership.Key, pod *cluster.Pod) (written bool, err error) {
-	by, wanted := m.toEvict(key, pod)
+func (w *writes) evict(ctx context.Context, m *machine, e core.Evict) (written bool, err error) {
+	by, wanted := m.toEvict(e.Group, e.Pod)
 	if !wanted {
 		return false, nil
 	}
-	log := m.log.With("pod", pod.Namespace+"/"+pod.Name, "node", pod.Spec.NodeName, "gang", key.String())
-	if err = m.writes.client.Evict(ctx, pod.Pod, key.String()); err != nil {
+	key, pod := e.Group, e.Pod
+	log := w.log.With("pod", pod.Namespace+"/"+pod.Name, "node", pod.Spec.NodeName, "gang", key.String())
+	if err = w.client.Evict(ctx, pod.Pod, key.String()); err != nil {
 		log.Warn("pod not evicted for a gang", "err", err)
-		m.metrics.evictions.WithLabelValues(resultFailed).Inc()
+		w.results.WithLabelValues(resultFailed).Inc()
 		return true, fmt.Errorf("evict %s/%s for %s: %w", pod.Namespace, pod.Name, key, err)
 	}
 	log.Info("pod evicted for a gang")
-	m.metrics.evictions.WithLabelValues(resultEvicted).Inc()
-	m.tell(told{pod.Pod, by, status.Preempted, fmt.Sprintf("evicted from node %s to make room for gang %s", pod.Spec.NodeName, key)})
+	w.results.WithLabelValues(resultEvicted).Inc()
+	w.news.tell(told{pod.Pod, by, status.Preempted, fmt.Sprintf("evicted from node %s to make room for gang %s", pod.Spec.NodeName, key)})
 	return true, nil
 }
 
-func (m *machine) toEvict(key membership.Key, pod *cluster.Pod) (schedulerName string, wanted bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state.ToEvict(key, pod)
+// Recorder writes the records of commits.
+type Recorder interface {
+	// Write puts a record on a PodGroup as the members were counted for it. It returns when the
+	// record is written, or must not be (record.ErrFenced, record.ErrChanged), or the context ends.
+	Write(ctx context.Context, podGroup *unstructured.Unstructured, r record.Record) error
+}
+
+// records sends the records of starts, beside everything else.
+type records struct {
+	recorder Recorder
+	epoch    func() record.Epoch
+	clock    clock.PassiveClock
+	took     prometheus.Observer
+	start    func(write func()) // has a write begun, and returns at once
+}
+
+// write has the records of a start written with the epoch of this process, and tells the machine what came of it.
+func (r *records) write(w core.WriteRecords, m *machine) {
+	for i := range w.Records {
+		w.Records[i].Record.Epoch = r.epoch()
+	}
+	r.start(func() { m.doLatest(core.Recorded{Commit: w.Commit, Err: r.writeAll(w)}) })
+}
+
+func (r *records) writeAll(w core.WriteRecords) error {
+	started := r.clock.Now()
+	defer func() { r.took.Observe(r.clock.Since(started).Seconds()) }()
+	ctx, cancel := context.WithTimeout(context.Background(), w.Until.Sub(started))
+	defer cancel()
+	for _, each := range w.Records {
+		if err := r.recorder.Write(ctx, each.PodGroup, each.Record); err != nil {
+			return err
+		}
+	}
+	return nil
 }

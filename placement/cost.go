@@ -2,9 +2,13 @@ package placement
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
 )
@@ -163,4 +167,94 @@ func costOf(victims []*evictee) cost {
 
 func (c *cost) compare(other *cost) int {
 	return cmp.Or(cmp.Compare(c.lost, other.lost), c.Compare(&other.Cost))
+}
+
+// Budgets are the PodDisruptionBudgets of a snapshot.
+type Budgets struct{ byNamespace map[string][]budget }
+
+type budget struct {
+	*policyv1.PodDisruptionBudget
+	selector labels.Selector
+}
+
+// NewBudgets reads the budgets of a snapshot. A budget that selects nothing, or makes no sense, is left out.
+func NewBudgets(snap *cluster.Snapshot) *Budgets {
+	b := &Budgets{byNamespace: map[string][]budget{}}
+	for _, object := range snap.DisruptionBudgets.All() {
+		selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
+		if err == nil && !selector.Empty() {
+			b.byNamespace[object.Namespace] = append(b.byNamespace[object.Namespace], budget{object, selector})
+		}
+	}
+	return b
+}
+
+// Of returns the budgets against which an eviction of the pod would be counted. One that is
+// under way already is not (filterPodsWithPDBViolation in
+// pkg/scheduler/framework/plugins/defaultpreemption).
+func (b *Budgets) Of(pod *cluster.Pod) (budgets []*policyv1.PodDisruptionBudget) {
+	if len(pod.Labels) == 0 {
+		return nil
+	}
+	for _, budget := range b.byNamespace[pod.Namespace] {
+		if _, underWay := budget.Status.DisruptedPods[pod.Name]; !underWay && budget.selector.Matches(labels.Set(pod.Labels)) {
+			budgets = append(budgets, budget.PodDisruptionBudget)
+		}
+	}
+	return budgets
+}
+
+// ByImportance orders pods as kube-scheduler does when it has to evict some: by priority,
+// and of equals the one that has run the longest first (MoreImportantPod in
+// pkg/scheduler/util).
+func ByImportance(a, b *cluster.Pod) int {
+	return cmp.Or(
+		cmp.Compare(corev1helpers.PodPriority(b.Pod), corev1helpers.PodPriority(a.Pod)),
+		startOf(a).Compare(startOf(b).Time),
+	)
+}
+
+// startOf returns the time since when a pod runs, the end of time for one that does not yet.
+func startOf(pod *cluster.Pod) metav1.Time {
+	if pod.Status.StartTime == nil {
+		return metav1.Unix(1<<40, 0)
+	}
+	return *pod.Status.StartTime
+}
+
+// Cost is the cost of evicting pods from a node. kube-scheduler takes a node of the least (pickOneNodeForPreemption in
+// pkg/scheduler/framework/preemption). The zero Cost has no victims, and is the least.
+type Cost struct {
+	Violations int64 // of disruption budgets
+
+	highest  int64 // priority of a victim, from 1 for the lowest one there can be; 0 without victims
+	sum      int64 // of priorities, from 0 for the lowest one, so that more pods cost more
+	victims  int
+	earliest metav1.Time // start of a victim of the highest priority
+}
+
+// Add adds a victim.
+func (c *Cost) Add(pod *cluster.Pod) { c.add(int64(corev1helpers.PodPriority(pod.Pod)), startOf(pod)) }
+
+// AddUnknown adds a victim that nobody knows: it is dear.
+func (c *Cost) AddUnknown() { c.add(math.MaxInt32, metav1.Time{}) }
+
+func (c *Cost) add(priority int64, started metav1.Time) {
+	priority -= math.MinInt32
+	if priority+1 > c.highest || priority+1 == c.highest && started.Before(&c.earliest) {
+		c.highest, c.earliest = priority+1, started
+	}
+	c.sum += priority
+	c.victims++
+}
+
+// Compare is below zero if c is the lesser cost.
+func (c *Cost) Compare(other *Cost) int {
+	return cmp.Or(
+		cmp.Compare(c.Violations, other.Violations),
+		cmp.Compare(c.highest, other.highest),
+		cmp.Compare(c.sum, other.sum),
+		cmp.Compare(c.victims, other.victims),
+		other.earliest.Compare(c.earliest.Time),
+	)
 }

@@ -1,9 +1,32 @@
+// Package placement finds places for several pods at once, as if each were put on its
+// node before the next one is looked at. It is the one solver of muster: what picks a
+// pod's node ahead of the scheduler, what plans a gang and what proves that evicted
+// pods will find a new place ask it the same question.
+//
+// A [Plan] is about one snapshot, which it never changes:
+//
+//	plan := placement.New(store, pods, seed)
+//	defer plan.Close()
+//	plan.Put(other, node)               // a place that is held for somebody else
+//	plan.Take(evicted, node)            // what if this pod were gone
+//	outcome := plan.PlaceAll(pods, atLeast, deadline)
+//
+// [Plan.PlaceAll] is for pods that start together or not at all, [Plan.Place] for one, and
+// [Evictions] for pods that others have to make room for.
+//
+// Pods of one equivalence class share what is known of the nodes, and the best node is
+// found among the leaders of groups of nodes that are rated alike, so that the cost of
+// a pod does not grow with the cluster. Given the same snapshot, pods and seed, a plan
+// is the same.
 package placement
 
 import (
 	"math/rand/v2"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
@@ -125,4 +148,104 @@ func (p *Plan) done(pod *cluster.Pod) {
 	p.trials[kind].Close()
 	delete(p.trials, kind)
 	delete(p.batches, kind)
+}
+
+// nominatedBeside returns the nominated pods, except the pods to be placed, the most important first.
+func nominatedBeside(store *predicates.VerdictStore, pods []*cluster.Pod) []*cluster.Pod {
+	nominated := store.Nominated()
+	if len(nominated) == 0 {
+		return nil
+	}
+	own := sets.New[types.UID]()
+	for _, pod := range pods {
+		own.Insert(pod.UID)
+	}
+	return slices.DeleteFunc(nominated, func(pod *cluster.Pod) bool { return own.Has(pod.UID) })
+}
+
+// keepPromises puts on their nodes the nominated pods whose room the next pod must leave to them. Where pods
+// are placed in the order of their priority, these are no more than necessary.
+func (p *Plan) keepPromises(next *cluster.Pod) {
+	for ; p.kept < len(p.nominated) && !lessImportant(p.nominated[p.kept], next); p.kept++ {
+		pod := p.nominated[p.kept]
+		if node := p.Snapshot().NodeByName(pod.Status.NominatedNodeName); node != nil {
+			p.Put(pod, node.Index)
+		}
+	}
+}
+
+// keptBelow returns the nominated pods that are on their nodes already and less important than a pod: they were put there
+// for an earlier pod, which was less important still.
+func (p *Plan) keptBelow(pod *cluster.Pod) []*cluster.Pod {
+	kept := p.nominated[:p.kept]
+	from := slices.IndexFunc(kept, func(other *cluster.Pod) bool { return lessImportant(other, pod) })
+	if from < 0 {
+		return nil
+	}
+	return kept[from:]
+}
+
+func lessImportant(a, b *cluster.Pod) bool {
+	return corev1helpers.PodPriority(a.Pod) < corev1helpers.PodPriority(b.Pod)
+}
+
+// StillFits reports whether a pod could come to a node if it were not there. If not, it is taken from it for the rest of
+// the plan.
+func (p *Plan) StillFits(pod *cluster.Pod, name string) bool {
+	node := p.NodeByName(name)
+	if node == nil {
+		return false
+	}
+	p.keepPromises(pod)
+	p.Take(pod, node.Index)
+	fits := p.batch(pod).trial.Verdict(node.Index) == predicates.Fits
+	if fits {
+		p.Put(pod, node.Index)
+	}
+	p.done(pod)
+	return fits
+}
+
+// Stay puts a pod on the node of a name if it fits there, whatever better ones there are: room is kept for it there. Its
+// place is none where it does not fit.
+func (p *Plan) Stay(pod *cluster.Pod, name string) Place {
+	place := Place{Pod: pod, Node: -1}
+	node := p.NodeByName(name)
+	if node == nil || p.avoided[node.Index] {
+		return place
+	}
+	p.keepPromises(pod)
+	if p.batch(pod).trial.Verdict(node.Index) == predicates.Fits {
+		p.Put(pod, node.Index)
+		p.done(pod)
+		place.Node = node.Index
+	}
+	return place
+}
+
+// Stay is [Plan.Stay]. Nobody is evicted.
+func (e *Evictions) Stay(pod *cluster.Pod, name string) Place {
+	before := e.plan.Moves()
+	place := e.plan.Stay(pod, name)
+	e.follow(before)
+	if place.Node >= 0 {
+		e.placed = append(e.placed, place)
+	}
+	return place
+}
+
+// Await is Stay, also for a node that a pod fits once others have gone that are going anyway.
+func (e *Evictions) Await(pod *cluster.Pod, name string) Place {
+	place, node := e.Stay(pod, name), e.plan.NodeByName(name)
+	if place.Node >= 0 || node == nil {
+		return place
+	}
+	offer := e.evictor(pod).offer(e, node.Index)
+	if offer.victims != nil && !slices.ContainsFunc(offer.victims, func(v *evictee) bool { return !v.Leaving }) {
+		e.evict(offer.victims, pod, node.Index)
+		e.plan.done(pod)
+		place.Node = node.Index
+		e.placed = append(e.placed, place)
+	}
+	return place
 }

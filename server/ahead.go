@@ -41,15 +41,16 @@ type ahead struct {
 func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, error) {
 	if !a.live() {
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
-		return &ahead{gangs: newGangs(b, a, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
+		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
+		return &ahead{gangs: newGangs(b, a, keeper, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
-	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Complete)
+	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Verbs.Complete)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
-		Alone:  func(pod *cluster.Pod) bool { return !membership.Left(pod) && gangs.PlacesAlone(pod.UID) },
+		Alone:  func(pod *cluster.Pod) bool { return !membership.Left(pod) && gangs.Verbs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
 	devices := deallocation.New(deallocation.Options{
@@ -131,11 +132,9 @@ func newGangs(
 			term := a.Election.Term()
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
-		Limits: limits,
-		Seed:   rand.Uint64(),
-	}
-	if keeper != nil {
-		options.Reservations = keeper
+		Reservations: keeper,
+		Limits:       limits,
+		Seed:         rand.Uint64(),
 	}
 	return gang.New(options)
 }
@@ -150,7 +149,7 @@ func followScheduler(ctx context.Context, b *base, a *api, changed func()) {
 // publish tells people about gangs until the context ends. Without the rights to it,
 // gangs are started all the same.
 func publish(ctx context.Context, b *base, a *api, gangs *gang.Manager) {
-	if err := gangs.Publish(ctx, gang.Clients{Core: a.Leader.Core, Dynamic: a.Leader.Dynamic}); err != nil {
+	if err := gangs.Publisher.Run(ctx, gang.Clients{Core: a.Leader.Core, Dynamic: a.Leader.Dynamic}); err != nil {
 		b.Logger.Warn("the status of PodGroups is not written", "err", err)
 	}
 }

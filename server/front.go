@@ -85,7 +85,7 @@ func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readine
 		BindTime: extender.BindTime(b.Config.Timeouts), Bodies: bodies, Traces: p.traces, Ready: readiness.Serving,
 	}
 	if p.api.live() {
-		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs, p.view.reservations, p.ahead.nominator
+		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs.Verbs, p.view.reservations, p.ahead.nominator
 		o.Refusals = p.ahead.requeuer
 	}
 	return o
@@ -98,7 +98,7 @@ func consoleOptions(
 	o := console.Options{
 		Process: b.About, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Usage: p.usage.Feed, Configuration: reloader, Readiness: readiness,
 		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies,
-		Gangs: p.ahead.gangs,
+		Gangs: p.ahead.gangs.Observer,
 	}
 	if p.api.live() {
 		o.Reservations, o.Nominations = p.view.reservations, p.ahead.nominator

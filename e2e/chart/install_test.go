@@ -70,9 +70,9 @@ func seldom() []string {
 	return []string{
 		// The record of a start met another version of the PodGroup (gang/record).
 		"get podgroups.scheduling.x-k8s.io", "get podgroups.scheduling.sigs.k8s.io",
-		// The answer to a binding got lost, or the API server says that the pod is bound (server/extender/fate.go).
+		// The answer to a binding got lost, or the API server says that the pod is bound (server/extender/bind.go).
 		"get pods.",
-		// kube-scheduler was told whom to evict for a gang and did not (gang/clearing.go).
+		// kube-scheduler was told whom to evict for a gang and did not (gang/core/clearing.go).
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
 		"patch events.events.k8s.io",

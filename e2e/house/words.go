@@ -27,7 +27,7 @@ func exceptions() []exception {
 	return []exception{
 		{"cluster/podclaims.go", "Anew is the pod", "the comment begins with the name of a method"},
 		{"gang/core/tries.go", "anew is ", "the comment begins with the name of a method"},
-		{"rescheduler/planner/kind.go", "anew returns the pod", "the comment begins with the name of a method"},
+		{"rescheduler/planner/standings.go", "anew returns the pod", "the comment begins with the name of a method"},
 		{"rescheduler/scaleup/attempt.go", "anew says that", "the comment begins with the name of a method"},
 	}
 }

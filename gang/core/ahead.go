@@ -58,7 +58,7 @@ func (t leading) keepsRoom(p *member, by record.Room) {
 	t.enter(p, reserved)
 	p.room = by
 	if by == record.RoomNominated {
-		t.groupOf[p.pod.UID].rivals = t.ports.Came()
+		t.groupOf[p.pod.UID].rivals = t.view.Came()
 	}
 }
 
@@ -133,7 +133,7 @@ func (t leading) tellAnew(p *member) {
 func (t leading) lapse(g *group) {
 	for _, p := range g.in(due) {
 		switch {
-		case t.ports.Node(p.place) == nil:
+		case t.view.Node(p.place) == nil:
 			t.isLeft(p, ErrNodeGone)
 		case !t.now.Before(p.until):
 			t.isLeft(p, ErrTimeout)
@@ -232,7 +232,7 @@ func (p *member) hasItsRoom() bool {
 
 // wants reports whether members of a gang that has started have no place yet.
 func (t leading) wants(parts []part) bool {
-	return parts[0].leads(t.ports) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
+	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.
@@ -291,7 +291,7 @@ func (t leading) waits(parts []part) bool {
 			}
 			early = early || member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin))
 		}
-		if early && t.ports.Waits(p.rivals) || t.ports.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
+		if early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true
 		}
 	}
@@ -354,7 +354,7 @@ func (t leading) staysGated(p *member) {
 // pods are updated here.
 func (SchedulerChanged) apply(t *turn) {
 	for _, g := range t.those((*group).holds) {
-		if !g.leads(t.ports) {
+		if !g.leads(t.view) {
 			continue
 		}
 		for _, p := range g.in(placed, reserved) {

@@ -86,12 +86,12 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		breakup{t}.endClearing(p.group)
 		p.planned = t.now
 		p.waits("", "")
-		if p.leads(t.ports) {
+		if p.leads(t.view) {
 			continue // the scheduler keeps their room already
 		}
 		for _, member := range p.in(placed, kept) {
 			if member != asking {
-				steering{t}.steer(member, t.ports.NodeCount())
+				steering{t}.steer(member, t.view.NodeCount())
 			}
 		}
 	}
@@ -101,13 +101,13 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 // follow forgets the victims of a group that are gone, or that no member waits for any more. It
 // reports whether there are others.
 func (t *turn) follow(g *group) bool {
-	generation := t.ports.Generation() // before the nodes are read, as they may change meanwhile
+	generation := t.view.Generation() // before the nodes are read, as they may change meanwhile
 	if g.clearing.seen == generation {
 		return len(g.clearing.victims) > 0
 	}
 	left := map[string][]Victim{}
 	for _, p := range g.members {
-		node := t.ports.Node(p.place)
+		node := t.view.Node(p.place)
 		if p.stage != placed && p.stage != reserved || node == nil || left[p.place] != nil {
 			continue
 		}

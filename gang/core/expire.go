@@ -16,7 +16,7 @@ func (Ticked) apply(t *turn) {
 		t.renewed = t.now
 	}
 	for _, g := range t.those((*group).keeps) {
-		if g.leads(t.ports) {
+		if g.leads(t.view) {
 			leading{t}.lapse(g)
 			leading{t}.remind(g)
 		} else {

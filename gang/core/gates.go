@@ -68,7 +68,7 @@ func (e GatesDue) apply(t *turn) {
 	}
 	mayGo := gating{t}.mayGo(g)
 	for _, p := range gated {
-		if t.ports.Profile(p.pod.Spec.SchedulerName) == nil || mayGo(p) { // else its scheduler is to decide
+		if t.view.Profile(p.pod.Spec.SchedulerName) == nil || mayGo(p) { // else its scheduler is to decide
 			gating{t}.lift(p)
 		}
 	}
@@ -91,10 +91,10 @@ func (g *group) waitsForMembers(view View) bool {
 
 // mayGo selects the members of a group whose gates have no reason any more.
 func (t gating) mayGo(g *group) func(*member) bool {
-	if g.leads(t.ports) {
+	if g.leads(t.view) {
 		return leading(t).mayGo(g)
 	}
-	if !g.waitsForMembers(t.ports) {
+	if !g.waitsForMembers(t.view) {
 		return everyone
 	}
 	parts, not := t.bundle(g)
@@ -128,7 +128,7 @@ func (e Lifting) apply(t *turn) {
 func (t gating) goes(p *member) bool {
 	g := t.groupOf[p.pod.UID]
 	switch {
-	case g == nil || !g.leads(t.ports) || t.ports.Profile(p.pod.Spec.SchedulerName) == nil:
+	case g == nil || !g.leads(t.view) || t.view.Profile(p.pod.Spec.SchedulerName) == nil:
 		return true
 	case p.stage == due:
 		return p.hasItsRoom() && (p.room != record.RoomUncontested || t.now.Before(p.since.Add(stale)))

@@ -110,7 +110,7 @@ func (e Bound) apply(t *turn) {
 		g := t.groupOf[e.UID]
 		g.waits(status.Waiting, fmt.Sprintf("%s could not be bound to %s: %v", p.pod.Name, p.place, e.Err))
 		t.enter(p, pending)
-		if t.ports.Binding(e.UID) != "" {
+		if t.view.Binding(e.UID) != "" {
 			g.unsure = g.unsure.Union(sets.New(e.UID))
 		}
 	}
@@ -121,7 +121,7 @@ func (e Bound) apply(t *turn) {
 func (t *turn) recall(parts []part) {
 	for _, p := range parts {
 		for uid := range p.unsure {
-			member, node := p.members[uid], t.ports.Binding(uid)
+			member, node := p.members[uid], t.view.Binding(uid)
 			switch {
 			case node == "" || member == nil:
 				p.unsure.Delete(uid)

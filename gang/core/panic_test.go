@@ -23,7 +23,7 @@ func TestAPanicInASearchLosesNoEffect(t *testing.T) {
 				t.Error("no search has panicked")
 			}
 		}()
-		w.state.Apply(w, Asked{w.object(2), len(w.room)})
+		w.state.Apply(w, w, Asked{w.object(2), len(w.room)})
 	}()
 	if !slices.ContainsFunc(w.state.Effects(), func(e Effect) bool {
 		end, ends := e.(EndHold)

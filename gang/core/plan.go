@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/status"
 )
 
@@ -43,7 +44,7 @@ func (t *attempt) plan() {
 		t.ends(reason)
 		return
 	}
-	t.generation = t.ports.Generation()
+	t.generation = t.view.Generation()
 	if t.first().looked == t.generation {
 		t.ends(ReasonNoPlace) // as before
 		return
@@ -71,7 +72,7 @@ func (t *attempt) unplannable() (reason string) {
 // findPlaces has members count on places. It returns the reason why there are none, "" when there are.
 func (t *attempt) findPlaces() (reason string) {
 	g := t.first()
-	leads := g.leads(t.ports)
+	leads := g.leads(t.view)
 	gaveWay := false
 	for tries := 1; ; tries++ {
 		found := t.ports.FindPlaces(t.search(), Also{Contested: leads, Claims: leads && g.letGo() > 0})
@@ -133,7 +134,7 @@ func (t *attempt) search() Search {
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
 // about. The time of the groups begins.
 func (t *attempt) place(places []Planned, nodes int, contested bool) {
-	leads := t.first().leads(t.ports)
+	leads := t.first().leads(t.view)
 	for _, at := range places {
 		p := t.member(at.UID)
 		t.enter(p, placed)
@@ -198,7 +199,7 @@ func (t *attempt) ends(reason string) {
 		if reason != "" {
 			t.decide(Decision{Reason: reason})
 		}
-		if reason == ReasonNoPlace && t.first().leads(t.ports) {
+		if reason == ReasonNoPlace && t.first().leads(t.view) {
 			t.foundNoRoom()
 		}
 		if reason == ReasonNoPlace && t.isUnasked() {
@@ -218,7 +219,7 @@ func (t *attempt) foundNoRoom() {
 // planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
 // more.
 func (t *attempt) planBy(g *group) {
-	if store := t.ports.Profile(g.schedulerName); store != g.store {
+	if store := t.view.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0
 	}
 }
@@ -288,4 +289,34 @@ func (t *attempt) holdsEnough() (reason string) {
 		}
 	}
 	return ""
+}
+
+// Lower returns the members that have places in gangs of a priority lower than another one's, and the nodes. A
+// gang keeps its places if members are bound, or may have been let go to be.
+func (s *State) Lower(above int32) (pods []*cluster.Pod, on []string) {
+	for _, g := range s.lower(above) {
+		for _, p := range g.those(func(p *member) bool { return p.stage != pending }) {
+			pods, on = append(pods, p.pod), append(on, p.place)
+		}
+	}
+	return pods, on
+}
+
+func (s *State) lower(above int32) []*group {
+	return s.those(func(g *group) bool { return g.holds() && g.priority < above && g.recording == 0 && g.begun() == 0 })
+}
+
+func (e Outranked) apply(t *turn) { t.outrank(e.By, e.Priority, e.Nodes) }
+
+// outrank denies the gangs of lower priority that have places on some nodes. It reports whether
+// there were any.
+func (t *turn) outrank(by string, above int32, nodes Nodes) bool {
+	denied := false
+	for _, g := range t.lower(above) {
+		if len(g.those(func(p *member) bool { return p.stage != pending && nodes.Has(p.place) })) > 0 {
+			t.deny(g, status.Unschedulable, fmt.Sprintf("its places were needed by %s, which has a higher priority", by), ErrOutranked)
+			denied = true
+		}
+	}
+	return denied
 }

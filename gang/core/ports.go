@@ -14,10 +14,9 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Ports has all that an event may read and ask for while it is applied: the cluster, where members count, and searches.
-// What is asked for is done when the call returns.
+// Ports has all that an event may ask for while it is applied: where members count, and searches. What is asked for is done
+// when the call returns.
 type Ports interface {
-	View
 	// Now returns the time, which searches take.
 	Now() time.Time
 

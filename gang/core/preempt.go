@@ -57,7 +57,7 @@ func (t *attempt) answer() {
 	case p == nil || p.stage != placed:
 	case !t.awaiting(t.parts, nil): // no answer says that it has a place
 		if t.placing {
-			steering{t.turn}.steer(p, t.ports.NodeCount())
+			steering{t.turn}.steer(p, t.view.NodeCount())
 		}
 	case !anyMissing(t.parts):
 		answer.Preemption = toEvict(t.parts, p.place)
@@ -93,7 +93,7 @@ func (t *attempt) makeRoom() {
 	for _, p := range t.parts {
 		t.planBy(p.group)
 	}
-	t.generation = t.ports.Generation()
+	t.generation = t.view.Generation()
 	if t.limits.EvictNobody || t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
 		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()

@@ -68,6 +68,20 @@ type Member struct {
 // Knows reports whether a pod is a member.
 func (s *State) Knows(uid types.UID) bool { return s.groupOf[uid] != nil }
 
+// Planned reports whether a pod counts on its node only since it was planned there: the scheduler
+// has not bound it yet, and is not about to.
+func (s *State) Planned(uid types.UID) bool {
+	p := s.member(uid)
+	return p != nil && p.waitsForCall()
+}
+
+// PlacesAlone reports whether a pod is placed for itself: it is of no gang, or of one that has started
+// and has no place for it.
+func (s *State) PlacesAlone(uid types.UID) bool {
+	g := s.groupOf[uid]
+	return g == nil || g.members[uid].stage == pending && s.hasStarted(g)
+}
+
 // Order returns the groups in the order in which they are planned.
 func (s *State) Order() []membership.Key {
 	groups := s.inOrder()

@@ -12,7 +12,7 @@ import (
 
 // apply feeds an event to the core and carries out what follows, as the shell does.
 func (w *world) apply(event Event) {
-	w.state.Apply(w, event)
+	w.state.Apply(w, w, event)
 	for _, e := range slices.Clone(w.state.Effects()) {
 		w.note(describe(e))
 		w.carryOut(e, event)

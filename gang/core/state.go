@@ -1,3 +1,37 @@
+// Package core decides about gangs. It is a state machine without a clock, a client, a
+// lock, a goroutine or a channel.
+//
+// A [State] is all that is known of groups and their members. It changes by [State.Apply] alone (its limits by
+// [State.Configure]): an [Event] goes in, and the [Effect]s that have to follow come out, in the order in which
+// they are to be carried out. An event reads the cluster through a [View], and asks [Ports] for places while it is
+// applied: the core searches nothing itself. All other methods of a State are queries and change nothing.
+//
+// A gang is planned in one place: a plan (plan.go) asks for places, has gangs of lower priority give way, looks for
+// victims (preempt.go), and answers the call that waits for it.
+//
+// A member goes through these stages:
+//
+//	pending → placed → held ──→ binding → bound → leaving
+//	                   ↑  ↓        ↑
+//	                   kept ───→  due
+//
+// and from each but the last two back to pending. A member is kept when its call has ended by its own time, and
+// due when it was let go then. The scheduler is to bind it again. One that is leaving is being deleted: for the quorum it
+// is gone already.
+//
+// What holds after every event, once its effects are carried out:
+//
+//   - A member that is placed, held, kept or due counts on its place, and a pending one nowhere, unless it may be bound
+//     any moment.
+//   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
+//   - A member becomes binding or due only if it and the bound members are enough to start together, and after
+//     that was recorded, if there is a PodGroup. A due member becomes binding by itself.
+//   - The number of groups of a namespace that hold places equals a recount.
+//   - A hold ends at the first [Ticked] after its time, or that of its group, is up: by its own the member
+//     keeps its place, by that of the group it does not.
+//   - A pod that is binding or bound is never released. A due pod has its place for the time that a gang may
+//     take.
+//   - Equal states, events and answers of ports give equal effects.
 package core
 
 import (
@@ -55,11 +89,11 @@ func New(limits Limits) *State {
 // Configure has other limits be in force from the next event on.
 func (s *State) Configure(limits Limits) { s.limits = limits }
 
-// Apply changes the state by an event. [State.Effects] has to follow.
-func (s *State) Apply(ports Ports, event Event) {
+// Apply changes the state by an event, which reads the view and asks the ports. [State.Effects] has to follow.
+func (s *State) Apply(view View, ports Ports, event Event) {
 	t := &s.turn
 	clear(t.effects) // so that nothing is kept alive by them
-	t.State, t.now, t.ports, t.effects = s, ports.Now(), ports, t.effects[:0]
+	t.State, t.now, t.view, t.ports, t.effects = s, ports.Now(), view, ports, t.effects[:0]
 	event.apply(t)
 }
 
@@ -72,6 +106,7 @@ func (s *State) Effects() []Effect { return s.turn.effects }
 type turn struct {
 	*State
 	now     time.Time
+	view    View
 	ports   Ports
 	effects []Effect
 	decided Decided
@@ -125,4 +160,48 @@ func (t *turn) denies(g *group) bool { return t.now.Before(g.denied) }
 func (t *turn) decide(d Decision) {
 	t.decided = Decided{d}
 	t.has(&t.decided)
+}
+
+// Limits bound what is done for gangs.
+type Limits struct {
+	membership.Bounds
+	// MaxHolding is how many groups of one namespace may have places that have not started, 0 for any number.
+	MaxHolding int
+	// MaxGap is the percentage of the members to start together that may be without a place while the others
+	// keep theirs.
+	MaxGap int
+	// Hold is how long one bind call is held: less than the scheduler waits for an answer. It is no bound on how
+	// long a gang may take: a member that is not let go by then keeps its place, and is held again.
+	Hold time.Duration
+	// DenyTTL is how long filter refuses a group without a look after its plan failed.
+	DenyTTL time.Duration
+	// EvictAfter is how long the scheduler has to evict the victims of a gang before muster does.
+	EvictAfter time.Duration
+	// SeekAfter is how long the scheduler has, after it was told that there is no room for a member, to ask which
+	// pods to evict before muster looks for victims by itself. 0 is for ever.
+	SeekAfter time.Duration
+	// WaitWhenShort keeps members of a gang that has started gated while there is no place for them, where gangs
+	// start without calls. Else they are left to the scheduler.
+	WaitWhenShort bool
+	// BreakAfter is how long after its start too few members of a gang may be bound, where gangs start without calls,
+	// before those are evicted. 0 is for ever.
+	BreakAfter time.Duration
+	// EvictNobody has no victims sought for a gang that has not started, whether the scheduler asks or not.
+	EvictNobody bool
+	// EvictWhole has all of a gang evicted that evictions for another one leave with too few members.
+	EvictWhole bool
+	// Rest is how long the search for victims rests at least after it found none.
+	Rest time.Duration
+	// Renew is how often assumptions are renewed: well within their time to live.
+	Renew time.Duration
+	// Margin is how long after the watch has shown a reservation the scheduler may act on what it saw before.
+	Margin time.Duration
+	// Remind is how long after a reservation the scheduler is told of it again: a restarted scheduler has
+	// forgotten it, and not every one has a Lease that shows its restart.
+	Remind time.Duration
+	// Few is how many nodes the scheduler may look at for a pod before it is worth a write to
+	// tell it of the one.
+	Few int
+	// FewOfDevices is the same for a pod that claims devices: to try one on a node costs the scheduler more.
+	FewOfDevices int
 }

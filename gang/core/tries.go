@@ -66,7 +66,7 @@ func (t *attempt) rests(g *group) bool {
 	if t.purpose == forFilter && g.tries.silent {
 		g.tries = g.tries.anew()
 	}
-	if nodes := t.ports.NodeNames(); g.tries.inVain > 0 && nodes != g.tries.nodes {
+	if nodes := t.view.NodeNames(); g.tries.inVain > 0 && nodes != g.tries.nodes {
 		if nodes.Joined(g.tries.nodes) {
 			g.tries.unbound = nil
 			if g.tries.sooner.Before(g.tries.next) {
@@ -97,7 +97,7 @@ func (t *turn) inVain(denied []part) (words string) {
 			took = max(took, t.now.Sub(d.planned))
 		}
 	}
-	nodes := t.ports.NodeNames()
+	nodes := t.view.NodeNames()
 	for i, d := range denied {
 		if d.tries.silent = !spoke; d.tries.evicted && spoke {
 			d.tries.unbound = sets.New[types.UID]()

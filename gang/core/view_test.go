@@ -46,9 +46,10 @@ func (w *world) object(i int) *cluster.Pod {
 	return w.made[key]
 }
 
-// Now implements [Ports], as all that follow.
+// Now implements [Ports].
 func (w *world) Now() time.Time { return at(w.now) }
 
+// Generation implements [View], as all that follow.
 func (w *world) Generation() uint64 { return w.moment }
 
 func (w *world) PodGroup(key membership.Key) *v1alpha1.Observed {

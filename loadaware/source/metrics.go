@@ -1,11 +1,14 @@
 package source
 
 import (
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"muster.dev/muster/cluster"
 )
 
 // keeperMetrics are worked out when they are asked for.
@@ -48,4 +51,54 @@ func (m *keeperMetrics) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstSummary(m.age, uint64(len(ages)), sum.Seconds(), quantiles)
 	metrics <- prometheus.MustNewConstMetric(m.expired, prometheus.GaugeValue, float64(m.keeper.expired(ages)))
 	metrics <- prometheus.MustNewConstMetric(m.silent, prometheus.GaugeValue, float64(silent))
+}
+
+// answersMetrics tell what a source that answers says nothing of. Looks are taken one at a time.
+type answersMetrics struct {
+	log        *slog.Logger
+	series     *prometheus.GaugeVec
+	unmeasured prometheus.Gauge
+	silent     map[string]bool // queries that measured nothing the last time
+}
+
+func newAnswersMetrics(log *slog.Logger, registerer prometheus.Registerer, source string) *answersMetrics {
+	labels := prometheus.Labels{"source": source}
+	m := &answersMetrics{
+		log: log, silent: map[string]bool{},
+		series: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "muster_load_query_series",
+			Help: "Series of nodes or pods in the last answer to a query, by its place in the configuration. " +
+				"With 0 it measures nothing, or its series have not the labels that say whose they are.",
+			ConstLabels: labels,
+		}, []string{"query"}),
+		unmeasured: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name:        "muster_load_unmeasured_nodes",
+			Help:        "Nodes of the cluster that a source which is polled had no figures of when it last answered.",
+			ConstLabels: labels,
+		}),
+	}
+	registerer.MustRegister(m.series, m.unmeasured)
+	return m
+}
+
+// observe takes what a source answered.
+func (m *answersMetrics) observe(reading *Reading, snap *cluster.Snapshot) {
+	for _, query := range slices.Sorted(maps.Keys(reading.Series)) {
+		series := reading.Series[query]
+		m.series.WithLabelValues(query).Set(float64(series))
+		switch silent := series == 0; {
+		case silent && !m.silent[query]:
+			m.log.Warn("a query measures nothing", slog.String("query", query))
+		case !silent && m.silent[query]:
+			m.log.Info("a query measures again", slog.String("query", query))
+		}
+		m.silent[query] = series == 0
+	}
+	unmeasured := 0
+	for node := range snap.Nodes() {
+		if _, measured := reading.Nodes[node.Name]; !measured {
+			unmeasured++
+		}
+	}
+	m.unmeasured.Set(float64(unmeasured))
 }

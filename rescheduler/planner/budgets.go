@@ -57,14 +57,9 @@ type account struct {
 }
 
 func newLedger(b Budgets, snap *cluster.Snapshot) *ledger {
-	l := &ledger{
-		budgets: b, snap: snap, workloads: WorkloadsOf(snap), disruption: map[string][]disruptionBudget{}, accounts: map[account]int32{},
+	return &ledger{
+		budgets: b, snap: snap, workloads: WorkloadsOf(snap), disruption: disruptionBudgetsOf(snap, &b), accounts: map[account]int32{},
 	}
-	if b.IgnoreDisruptionBudgets {
-		return l
-	}
-	l.disruption = disruptionBudgetsOf(snap, b.WhenHealthy)
-	return l
 }
 
 // of returns the accounts of a pod's eviction, and how many PodDisruptionBudgets the API server finds for it.
@@ -161,9 +156,12 @@ type disruptionBudget struct {
 const mostDisrupted = 2000
 
 // disruptionBudgetsOf returns the budgets of a snapshot by namespace. An empty selector is one of all pods (policy/v1).
-// whenHealthy takes them for what they allow once all their pods are healthy.
-func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]disruptionBudget {
+// There are none if they are left out.
+func disruptionBudgetsOf(snap *cluster.Snapshot, b *Budgets) map[string][]disruptionBudget {
 	budgets := map[string][]disruptionBudget{}
+	if b.IgnoreDisruptionBudgets {
+		return budgets
+	}
 	for name, object := range snap.DisruptionBudgets.All() {
 		selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
 		if err != nil {
@@ -173,7 +171,7 @@ func disruptionBudgetsOf(snap *cluster.Snapshot, whenHealthy bool) map[string][]
 			account: account{kind: "PodDisruptionBudget", name: name.String()}, selector: selector,
 			allowed: allows(object), unhealthy: allowsUnhealthy(object),
 		}
-		if whenHealthy {
+		if b.WhenHealthy {
 			budget.allowed = max(budget.allowed, object.Status.ExpectedPods-object.Status.DesiredHealthy)
 		}
 		budgets[name.Namespace] = append(budgets[name.Namespace], budget)

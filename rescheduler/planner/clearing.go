@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-
 	"muster.dev/muster/cluster"
 )
 
@@ -23,6 +21,13 @@ type clearing struct {
 	kept      map[int32]Refusal // nodes that could not be emptied
 }
 
+func newClearing(s *search) *clearing {
+	return &clearing{
+		state: s.state, roster: s.roster, insertion: s.insertion, audit: s.audit, dice: s.dice, watch: s.watch,
+		forsaken: make([]bool, len(s.closed)), kept: map[int32]Refusal{},
+	}
+}
+
 // occupied returns the nodes that could be emptied, and closes nodes that are empty or become so by themselves.
 func (c *clearing) occupied(among func(*cluster.Node) bool) []int32 {
 	var candidates []int32
@@ -31,7 +36,7 @@ func (c *clearing) occupied(among func(*cluster.Node) bool) []int32 {
 		switch {
 		case len(c.on[node]) == 0 && len(c.roster.staying(node)) == 0:
 			c.closed[node] = true
-		case among == nil || among(c.roster.snap.Node(node)):
+		case among(c.roster.snap.Node(node)):
 			candidates = append(candidates, node)
 		}
 	}
@@ -133,11 +138,11 @@ func (c *clearing) ejectAll(nodes []int32) (ejected []int32, ok bool) {
 	return ejected, true
 }
 
-// giveUp opens for good the given nodes that were to become empty; all such nodes when all is set.
-func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
+// giveUp opens for good the nodes of a wake that were to become empty; all such nodes when all is set.
+func (c *clearing) giveUp(all bool, w wake) {
 	for _, node := range c.nodes {
 		staying := len(c.roster.guarded[node]) + len(c.roster.snap.Node(node).Pods) - len(c.leaving.pods[node])
-		if c.closed[node] && staying > 0 && (all || nodes.Has(node)) {
+		if c.closed[node] && staying > 0 && (all || w.nodes.Has(node)) {
 			c.closed[node], c.forsaken[node] = false, true
 		}
 	}
@@ -147,22 +152,31 @@ func (c *clearing) giveUp(all bool, nodes sets.Set[int32]) {
 // nodes move elsewhere, except pods that stay with a node, such as pods of DaemonSets. A node is emptied only if among
 // returns true for it; a nil among allows every node. No pod moves to a node that is already empty.
 func (p *Problem) Coalesce(among func(*cluster.Node) bool, atMost int) *Plan {
-	s := newSearch(p, nil, nil)
+	s := newSearch(p, nil)
+	clearing := newClearing(s)
 	if atMost <= 0 {
 		atMost = math.MaxInt
 	}
-	candidates := s.clearing.occupied(among)
-	proven := s.solve(func() { s.clearing.emptyMost(candidates, atMost) })
-	plan := s.author.plan(proven)
+	candidates := clearing.occupied(orAll(among))
+	proven := s.solve(func() { clearing.emptyMost(candidates, atMost) }, clearing.giveUp)
+	plan := s.author.plan(proven, nil)
 	for _, node := range candidates {
 		at := p.Snapshot.Node(node)
 		if s.closed[node] {
 			plan.Emptied = append(plan.Emptied, at)
-		} else if refusal := s.clearing.kept[node]; refusal.Reason != "" {
+		} else if refusal := clearing.kept[node]; refusal.Reason != "" {
 			plan.Kept = append(plan.Kept, refusal)
 		}
 	}
 	return plan
+}
+
+// orAll returns among, or what allows every node.
+func orAll(among func(*cluster.Node) bool) func(*cluster.Node) bool {
+	if among == nil {
+		return func(*cluster.Node) bool { return true }
+	}
+	return among
 }
 
 // Removal says of a node whether the cluster could do without it.
@@ -177,11 +191,12 @@ type Removal struct {
 // Removable says of each node whether it could be removed, if no other one were. When time is
 // up, the rest of the nodes is left out.
 func (p *Problem) Removable(among func(*cluster.Node) bool) []Removal {
-	s := newSearch(p, nil, nil)
+	s, allowed := newSearch(p, nil), orAll(among)
+	clearing := newClearing(s)
 	var removals []Removal
 	for _, node := range s.nodes {
 		at := p.Snapshot.Node(node)
-		if among != nil && !among(at) {
+		if !allowed(at) {
 			continue
 		}
 		if s.watch.past() {
@@ -189,15 +204,15 @@ func (p *Problem) Removable(among func(*cluster.Node) bool) []Removal {
 		}
 		proven := s.solve(func() {
 			s.closed[node] = false // by an attempt before this one
-			s.clearing.empty(node)
-		})
-		removal := Removal{Node: at, Refusal: s.clearing.kept[node]}
+			clearing.empty(node)
+		}, clearing.giveUp)
+		removal := Removal{Node: at, Refusal: clearing.kept[node]}
 		if s.closed[node] {
-			removal.Refusal, removal.Steps = Refusal{}, s.author.plan(proven).Steps
+			removal.Refusal, removal.Steps = Refusal{}, s.author.plan(proven, nil).Steps
 		}
 		removals = append(removals, removal)
 		s.back(0)
-		s.closed[node], s.clearing.forsaken[node] = false, false
+		s.closed[node], clearing.forsaken[node] = false, false
 	}
 	return removals
 }

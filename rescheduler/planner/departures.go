@@ -3,15 +3,13 @@ package planner
 import (
 	"math"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
 // wish is a Wish in the search.
 type wish struct {
-	*Wish
+	Wish           // complete
 	item    int32  // -1 when the pod may not be moved
 	fixed   string // why it may not
 	open    bool   // it was its turn, and the pod is to leave
@@ -23,7 +21,7 @@ type wish struct {
 func wishesOf(r *roster, wanted []Wish) []*wish {
 	var wishes []*wish
 	for at := range wanted {
-		w := &wish{Wish: &wanted[at], item: -1}
+		w := &wish{Wish: wanted[at].complete(), item: -1}
 		wishes = append(wishes, w)
 		node := r.snap.NodeByName(w.Pod.Spec.NodeName)
 		if node == nil {
@@ -59,6 +57,13 @@ type departures struct {
 	wishes    []*wish
 }
 
+func newDepartures(s *search, wishes []Wish) *departures {
+	return &departures{
+		state: s.state, roster: s.roster, rehearsal: s.rehearsal, insertion: s.insertion, savings: s.savings, audit: s.audit, watch: s.watch,
+		wishes: wishesOf(s.roster, wishes),
+	}
+}
+
 // grantAll grants every wish that it can. Room that one pod leaves may serve another, so it goes on until none
 // is granted any more.
 func (d *departures) grantAll() {
@@ -71,7 +76,7 @@ func (d *departures) grantAll() {
 			if w.item < 0 || w.givenUp || d.items[w.item].away() || d.watch.past() {
 				continue
 			}
-			w.open = w.While == nil || w.While(d.rehearsal.place(w.item))
+			w.open = w.While(d.rehearsal.place(w.item))
 			w.moot = !w.open
 			granted = w.open && d.grant(w.item) || granted
 		}
@@ -95,17 +100,17 @@ func (d *departures) grant(at int32) bool {
 	return false
 }
 
-// giveUp gives up the wishes for items, all when it is said so.
-func (d *departures) giveUp(all bool, items sets.Set[int32]) {
+// giveUp gives up the wishes for items of a wake, all when it is said so.
+func (d *departures) giveUp(all bool, made wake) {
 	for _, w := range d.wishes {
-		w.givenUp = w.givenUp || all || items.Has(w.item)
+		w.givenUp = w.givenUp || all || made.leaving.Has(w.item)
 	}
 }
 
 // want adds the wish that an item leaves its node, whose turn it is.
 func (d *departures) want(at int32, why string) {
 	i := &d.items[at]
-	w := &wish{Wish: &Wish{Pod: i.pod, Why: why}, item: at, open: true}
+	w := &wish{Wish: (&Wish{Pod: i.pod, Why: why}).complete(), item: at, open: true}
 	i.wish, d.wishes = w, append(d.wishes, w)
 }
 
@@ -135,6 +140,21 @@ type Wish struct {
 	Worth func(from, to *cluster.Node) bool
 }
 
+// complete returns the wish with a function for each that is not set: the pod is still to leave, and may go anywhere.
+func (w *Wish) complete() Wish {
+	complete := *w
+	if complete.While == nil {
+		complete.While = func(Place) bool { return true }
+	}
+	if complete.To == nil {
+		complete.To = func(*cluster.Node) bool { return true }
+	}
+	if complete.Worth == nil {
+		complete.Worth = func(_, _ *cluster.Node) bool { return true }
+	}
+	return complete
+}
+
 // Place is where a pod is.
 type Place struct {
 	Node *cluster.Node // with the pod, and with what is planned by then
@@ -148,7 +168,7 @@ type Place struct {
 // present place does not matter. A gang leaves as a whole, if any pod of it is to leave. There should be one
 // wish for a pod: of several the first counts.
 func (p *Problem) Relocate(wishes []Wish) *Plan {
-	s := newSearch(p, nil, wishes)
-	proven := s.solve(s.departures.grantAll)
-	return s.author.plan(proven)
+	s := newSearch(p, nil)
+	departures := newDepartures(s, wishes)
+	return s.author.plan(s.solve(departures.grantAll, departures.giveUp), departures.wishes)
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"muster.dev/muster/api/quantity"
-	"muster.dev/muster/api/rescheduling/v1alpha1"
-	"muster.dev/muster/cluster"
 )
 
 // freeing chooses which nodes of a domain are emptied. It goes through sets of them, those first whose pods are the
@@ -23,22 +21,30 @@ type freeing struct {
 	audit    *audit
 	dice     *dice
 	watch    *stopwatch
-	shut     []bool          // by node index: empty, and in a domain that has enough empty nodes
-	until    time.Time       // when the time for a domain is up, so that each gets some
-	room     []quantity.Wide // by resource: what is free on all nodes that pods may go to
+	domain   *domain
+	until    time.Time       // when the time for the domain is up, so that each gets some
+	shut     []bool          // as in survey
+	room     []quantity.Wide // as in survey
+}
+
+func newFreeing(s *search, clearing *clearing, known *survey, d *domain, until time.Time) *freeing {
+	return &freeing{
+		state: s.state, roster: s.roster, clearing: clearing, savings: s.savings, audit: s.audit, dice: s.dice, watch: s.watch,
+		domain: d, until: until, shut: known.shut, room: known.room,
+	}
 }
 
 // effort bounds how long is searched for each set of nodes.
 type effort struct {
-	sets   int // of a domain that are tried
+	sets   int // of the domain that are tried
 	shakes int // other choices that are tried for a set
 }
 
-// effortFor is less for domains with many pods, where sets are more alike and each takes longer.
-func (f *freeing) effortFor(d *domain) effort {
+// effort is less for domains with many pods, where sets are more alike and each takes longer.
+func (f *freeing) effort() effort {
 	const many = 512
 	pods := 0
-	for _, node := range d.filled {
+	for _, node := range f.domain.filled {
 		pods += len(f.on[node])
 	}
 	if pods > many {
@@ -47,92 +53,7 @@ func (f *freeing) effortFor(d *domain) effort {
 	return effort{sets: 64, shakes: 8}
 }
 
-// survey returns the domains that have too few empty nodes, the cheapest first, and how many have enough. It closes the
-// empty nodes of the latter.
-func (f *freeing) survey(p *Problem, want Domains) (lacking []*domain, free int) {
-	held, byName := map[int32]bool{}, map[string]*domain{}
-	for _, place := range p.Reserved {
-		held[place.Node] = true
-	}
-	var all []*domain
-	for _, node := range f.nodes {
-		f.roster.load(node)
-		at := f.roster.snap.Node(node)
-		name, labelled := at.Labels[want.Key]
-		if !labelled {
-			continue
-		}
-		d := byName[name]
-		if d == nil {
-			d = &domain{
-				nodes: want.Nodes, refusal: Refusal{Name: name}, cost: map[int32]int64{}, able: map[int32]bool{}, unfit: map[string]int{},
-				staying: map[string]int{},
-			}
-			byName[name], all = d, append(all, d)
-		}
-		f.enter(d, at, held[node])
-	}
-	for _, d := range all {
-		if len(d.empty) >= d.nodes {
-			free++
-			for _, node := range d.empty {
-				f.shut[node] = true
-			}
-			continue
-		}
-		lacking = append(lacking, d)
-		if d.short() {
-			continue
-		}
-		f.sort(d.filled, d.cost)
-		for _, node := range d.filled[:d.nodes-len(d.empty)] {
-			d.least += d.cost[node]
-		}
-	}
-	copy(f.closed, f.shut)
-	f.room = f.allRoom()
-	slices.SortFunc(lacking, func(a, b *domain) int {
-		return cmp.Or(cmp.Compare(a.least, b.least), cmp.Compare(a.refusal.Name, b.refusal.Name))
-	})
-	return lacking, free
-}
-
-// sort puts nodes in order of their cost.
-func (f *freeing) sort(nodes []int32, cost map[int32]int64) {
-	slices.SortFunc(nodes, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(cost[a], cost[b]), cmp.Compare(f.roster.snap.Node(a).Name, f.roster.snap.Node(b).Name))
-	})
-}
-
-// enter counts a node in its domain.
-func (f *freeing) enter(d *domain, node *cluster.Node, held bool) {
-	d.total++
-	staying := f.roster.staying(node.Index)
-	switch keeps := Keeps(node); {
-	case NoTarget(node) != "":
-		d.unfit[NoTarget(node)]++
-	case node.Spec.Unschedulable && node.Annotations[v1alpha1.AnnotationCordoned] != "true":
-		d.unfit[ReasonNodeCordoned]++
-	case held:
-		d.unfit[ReasonNodeHeld]++
-	case len(staying) > 0:
-		d.unfit[ReasonPodsStay]++
-		for _, detail := range staying {
-			d.staying[detail.Reason] += detail.Pods
-		}
-	case len(f.on[node.Index]) == 0:
-		d.empty = append(d.empty, node.Index)
-	case keeps != "":
-		d.unfit[keeps]++
-	default:
-		d.filled = append(d.filled, node.Index)
-		for _, at := range f.on[node.Index] {
-			d.cost[node.Index] += f.items[at].cost
-		}
-	}
-}
-
-// past reports whether the time for a domain is up.
+// past reports whether the time for the domain is up.
 func (f *freeing) past() bool { return f.watch.past() || !f.watch.clock.Now().Before(f.until) }
 
 // layout is where pods are when some nodes are empty.
@@ -142,9 +63,10 @@ type layout struct {
 	cost  int64
 }
 
-// empty empties nodes of a domain, until it has the number of empty ones that it should, or changes nothing and
+// empty empties nodes of the domain, until it has the number of empty ones that it should, or changes nothing and
 // says why not.
-func (f *freeing) empty(d *domain) {
+func (f *freeing) empty() {
+	d := f.domain
 	copy(f.closed, f.shut)
 	d.chosen = nil
 	var best *layout
@@ -152,11 +74,11 @@ func (f *freeing) empty(d *domain) {
 		if d.short() {
 			return
 		}
-		if f.hopeless(d) {
+		if f.hopeless() {
 			d.refusal.Reason = ReasonLittleRoom
 			return
 		}
-		best, again = f.choose(d)
+		best, again = f.choose()
 	}
 	switch {
 	case best != nil:
@@ -167,18 +89,19 @@ func (f *freeing) empty(d *domain) {
 		d.chosen = best.empty
 	case f.past():
 		d.refusal.Reason = ReasonLate
-	case f.overdraws(d):
+	case f.overdraws():
 		d.refusal.Reason = ReasonManyAtOnce
 	default:
 		d.refusal.Reason = ReasonNotTogether
 	}
 }
 
-// choose returns the cheapest way that it finds to free a domain, nil for none. It asks to be called again when it has found
+// choose returns the cheapest way that it finds to free the domain, nil for none. It asks to be called again when it has found
 // a node that cannot be emptied at all, and has dropped it.
-func (f *freeing) choose(d *domain) (best *layout, again bool) {
+func (f *freeing) choose() (best *layout, again bool) {
+	d := f.domain
 	pool := slices.Concat(d.empty, d.filled)
-	e, tries := f.effortFor(d), 0
+	e, tries := f.effort(), 0
 	for set, least := range cheapestSets(pool, d.cost, d.nodes) {
 		if best != nil && least >= best.cost {
 			return best, false
@@ -193,12 +116,12 @@ func (f *freeing) choose(d *domain) (best *layout, again bool) {
 		if found != nil && (best == nil || found.cost < best.cost) {
 			best = found
 		}
-		if found == nil && best == nil && f.dropStuck(d, set, e) {
+		if found == nil && best == nil && f.dropStuck(set, e) {
 			return nil, true
 		}
 	}
 	if best == nil && tries > e.sets {
-		best = f.gather(d, pool, e)
+		best = f.gather(pool, e)
 	}
 	return best, false
 }
@@ -225,7 +148,8 @@ func (f *freeing) try(set []int32, enough int64, shakes int) (best *layout) {
 }
 
 // dropStuck drops those nodes of a set that cannot be emptied, even if no other one is.
-func (f *freeing) dropStuck(d *domain, set []int32, e effort) (dropped bool) {
+func (f *freeing) dropStuck(set []int32, e effort) (dropped bool) {
+	d := f.domain
 	for _, node := range set {
 		if d.able[node] || !slices.Contains(d.filled, node) {
 			continue
@@ -240,7 +164,7 @@ func (f *freeing) dropStuck(d *domain, set []int32, e effort) (dropped bool) {
 }
 
 // gather adds one node after the other that can be empty together with the nodes before it.
-func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
+func (f *freeing) gather(pool []int32, e effort) (found *layout) {
 	var set []int32
 	for _, node := range pool {
 		more := append(slices.Clone(set), node)
@@ -248,7 +172,7 @@ func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 			continue
 		}
 		if more := f.try(more, math.MaxInt64, e.shakes); more != nil {
-			if set, found = more.empty, more; len(set) == d.nodes {
+			if set, found = more.empty, more; len(set) == f.domain.nodes {
 				return found
 			}
 		}
@@ -257,15 +181,17 @@ func (f *freeing) gather(d *domain, pool []int32, e effort) (found *layout) {
 }
 
 // overdraws reports whether budgets forbid to empty the cheapest nodes that would do.
-func (f *freeing) overdraws(d *domain) bool {
+func (f *freeing) overdraws() bool {
+	d := f.domain
 	_, ok := f.clearing.ejectAll(d.filled[:d.nodes-len(d.empty)])
 	f.back(0)
 	return !ok
 }
 
-// forsake drops the nodes of a domain that were chosen and that the predicates do not let be emptied, and returns how
+// forsake drops the nodes of the domain that were chosen and that the predicates do not let be emptied, and returns how
 // many these are.
-func (f *freeing) forsake(d *domain) (forsaken int) {
+func (f *freeing) forsake() (forsaken int) {
+	d := f.domain
 	for _, node := range d.chosen {
 		if f.closed[node] {
 			continue
@@ -275,6 +201,61 @@ func (f *freeing) forsake(d *domain) (forsaken int) {
 		d.drop(node, ReasonNoOtherPlace)
 	}
 	return forsaken
+}
+
+// needsOn returns the needs of the pods of a node, by resource.
+func (f *freeing) needsOn(node int32) []int64 {
+	needs := make([]int64, f.dims)
+	for _, at := range f.on[node] {
+		f.items[at].needs.gather(needs)
+	}
+	return needs
+}
+
+// exceeds reports whether all other nodes together have too little room for the pods of a set: these take it there, and
+// what is free on their own nodes is none.
+func (f *freeing) exceeds(set []int32) bool {
+	needed, left := make([]bool, f.dims), slices.Clone(f.room)
+	for _, node := range set {
+		free := f.freeAt(node)
+		for at, needs := range f.needsOn(node) {
+			needed[at] = needed[at] || needs > 0
+			left[at] = left[at].Minus(needs).Minus(max(0, free[at]))
+		}
+	}
+	for at := range left {
+		if needed[at] && left[at].Sign() < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeless reports that of any resource, the other nodes together have too little for the pods of any nodes that would do.
+func (f *freeing) hopeless() bool {
+	d := f.domain
+	losses := make([][]int64, f.dims)
+	for _, node := range slices.Concat(d.empty, d.filled) {
+		free := f.freeAt(node)
+		for at, needs := range f.needsOn(node) {
+			loss := int64(0) // there may be none left of what nobody asks for
+			if needs > 0 {
+				loss = quantity.Sum(needs, max(0, free[at]))
+			}
+			losses[at] = append(losses[at], loss)
+		}
+	}
+	for at, lost := range losses {
+		slices.Sort(lost)
+		left := f.room[at]
+		for _, loss := range lost[:d.nodes] {
+			left = left.Minus(loss)
+		}
+		if left.Sign() < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cheapestSets yields the sets of size nodes, the cheapest first. The pool is in order of cost.

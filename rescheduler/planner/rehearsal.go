@@ -16,7 +16,7 @@ type rehearsal struct {
 
 	world *scenario.Scenario
 	kinds *kinds
-	bars  func(pod *cluster.Pod, node *cluster.Node) bool // nil for none
+	bars  func(pod *cluster.Pod, node *cluster.Node) bool
 }
 
 // objection is the kind of reason against an item that comes to its node.
@@ -34,13 +34,10 @@ func (r *rehearsal) eligible(i *item, node *cluster.Node) bool {
 	if r.noTarget[node.Index] != "" {
 		return false
 	}
-	if r.bars != nil && r.bars(i.pod, r.world.Snapshot().Node(node.Index)) {
+	if r.bars(i.pod, r.world.Snapshot().Node(node.Index)) {
 		return false
 	}
-	if i.wish == nil {
-		return true
-	}
-	return (i.wish.To == nil || i.wish.To(node)) && (i.wish.Worth == nil || i.wish.Worth(r.world.Node(i.origin), node))
+	return i.wish == nil || i.wish.To(node) && i.wish.Worth(r.world.Node(i.origin), node)
 }
 
 // prove carries a sequence out. It returns the order in which that works, and the items that would have to

@@ -21,6 +21,14 @@ type relief struct {
 	departures *departures
 	rehearsal  *rehearsal
 	standings  *standings
+	savings    *savings
+}
+
+func newRelief(s *search, departures *departures) *relief {
+	return &relief{
+		state: s.state, roster: s.roster, homes: s.homes, evictions: s.evictions, departures: departures, rehearsal: s.rehearsal,
+		standings: s.standings, savings: s.savings,
+	}
 }
 
 // burdened reports whether a node bears too much, also once those have gone that leave by themselves.
@@ -71,7 +79,7 @@ func (f *relief) spare(left []int32, r *Relief) {
 		i.wish = nil
 		f.wantAway(r, unit)
 		if f.homes.bringHome(unit) {
-			f.departures.savings.letStay() // pods that have moved for it
+			f.savings.letStay() // pods that have moved for it
 			continue
 		}
 		f.back(before)
@@ -257,21 +265,21 @@ func (p *Problem) Relieve(nodes []Relief) *Plan {
 	for _, r := range nodes {
 		among.Insert(r.Node.Index)
 	}
-	relieved := *p
-	relieved.Bars = func(pod *cluster.Pod, node *cluster.Node) bool {
-		return among.Has(node.Index) || p.Bars != nil && p.Bars(pod, node)
-	}
-	s := newSearch(&relieved, nil, nil)
+	relieved, bars := *p, p.bars()
+	relieved.Bars = func(pod *cluster.Pod, node *cluster.Node) bool { return among.Has(node.Index) || bars(pod, node) }
+	s := newSearch(&relieved, nil)
+	departures := newDepartures(s, nil)
+	relief := newRelief(s, departures)
 	proven := s.solve(func() {
-		s.departures.forget(0) // wishes of an attempt before this one
+		departures.forget(0) // wishes of an attempt before this one
 		for at := range nodes {
-			s.relief.relieve(&nodes[at])
+			relief.relieve(&nodes[at])
 		}
-	})
-	plan := s.author.plan(proven)
+	}, departures.giveUp)
+	plan := s.author.plan(proven, departures.wishes)
 	for _, r := range nodes {
-		if s.relief.burdened(r.Node.Index) {
-			plan.Kept = append(plan.Kept, s.relief.refuse(r.Node, among))
+		if relief.burdened(r.Node.Index) {
+			plan.Kept = append(plan.Kept, relief.refuse(r.Node, among))
 		}
 	}
 	return plan

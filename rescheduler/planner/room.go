@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"math"
 
 	"muster.dev/muster/api/quantity"
@@ -15,27 +16,25 @@ type amounts []int64
 // the others: a pod that asks for some fits nowhere.
 type reckoning struct {
 	scalars map[cluster.ScalarName]int // their places
-	load    *Load                      // nil for none
-	rates   rates
+	load    *Load                      // of no amounts for none
 }
 
 const plainResources = 4
 
 func newReckoning(p *Problem) *reckoning {
-	r := &reckoning{scalars: map[cluster.ScalarName]int{}, load: p.Load}
+	scalars := map[cluster.ScalarName]int{}
 	for node := range p.Snapshot.Nodes() {
 		for _, offered := range node.Allocatable.Scalars {
-			if _, known := r.scalars[offered.Name]; !known {
-				r.scalars[offered.Name] = plainResources + len(r.scalars)
+			if _, known := scalars[offered.Name]; !known {
+				scalars[offered.Name] = plainResources + len(scalars)
 			}
 		}
 	}
-	r.rates = ratesOf(p.Snapshot, r)
-	return r
+	return &reckoning{scalars: scalars, load: cmp.Or(p.Load, noLoad())}
 }
 
 // length returns how many amounts there are of a pod or a node.
-func (r *reckoning) length() int { return r.plain() + r.load.amounts() }
+func (r *reckoning) length() int { return r.plain() + r.load.Amounts }
 
 // plain returns how many of them are of resources that pods request. The others are of load.
 func (r *reckoning) plain() int { return plainResources + len(r.scalars) + 1 }
@@ -130,4 +129,45 @@ func (r rates) rest(free []int64, asked amounts) float64 {
 		rest += math.Max(0, float64(free[d]-asked[d])) * rate
 	}
 	return rest
+}
+
+// Load is the load of pods on nodes besides their requests, such as their measured use. No predicate knows it:
+// for the search it adds amounts of further resources, so that no node takes more than it bears after any step.
+// A node that bears too much as it is takes no load, and may keep its own.
+type Load struct {
+	// Amounts is how many there are, at least one.
+	Amounts int
+	// Node is how much a node of the snapshot bears, at most MostLoad, and how much there is.
+	Node func(node *cluster.Node) (bears, load []int64)
+	// Pod is how much a pod is that is on a node, is about to come there or, when that is nil,
+	// is nowhere. It puts as much on any other node.
+	Pod func(pod *cluster.Pod, on *cluster.Node) []int64
+}
+
+// MostLoad is borne by a node that bears any load.
+const MostLoad = 1 << 60
+
+// noLoad returns a Load that is none.
+func noLoad() *Load {
+	return &Load{
+		Node: func(*cluster.Node) (bears, load []int64) { return nil, nil },
+		Pod:  func(*cluster.Pod, *cluster.Node) []int64 { return nil },
+	}
+}
+
+// needs returns the needs of a pod that is on a node, is about to come there, or is nowhere.
+func (r *reckoning) needs(pod *cluster.Pod, on *cluster.Node) amounts {
+	a := r.amountsOf(&pod.Requests, 1)
+	copy(a[r.plain():], r.load.Pod(pod, on))
+	return a
+}
+
+// offers returns the capacity of a node for pods, and how much of that is taken.
+func (r *reckoning) offers(node *cluster.Node) (capacity, taken amounts) {
+	capacity = r.amountsOf(&node.Allocatable, node.Allocatable.Pods)
+	taken = r.amountsOf(&node.Requested, int64(len(node.Pods)))
+	bears, load := r.load.Node(node)
+	copy(capacity[r.plain():], bears)
+	copy(taken[r.plain():], load)
+	return capacity, taken
 }

@@ -240,7 +240,7 @@ type Exclusion struct {
 // Exclusions returns all pods on nodes that no plan moves, by the order of nodes. Obstacles to a move of the
 // others, such as that they fit nowhere, are not looked at.
 func (p *Problem) Exclusions() []Exclusion {
-	roster := newSearch(p, nil, nil).roster
+	roster := newRoster(p, newState(p), newKinds(p), p.Clock.Now())
 	var all []Exclusion
 	for node := range p.Snapshot.Nodes() {
 		for _, pod := range node.Pods {

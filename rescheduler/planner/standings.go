@@ -1,10 +1,133 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/predicates"
 )
+
+// kind is pods that no predicate can tell apart once they have no node.
+type kind struct {
+	profile *predicates.Profile // nil when there is none for its scheduler name
+	pod     *cluster.Pod        // one of them, as it would be placed again
+
+	judgement *scenario.Judge      // once it is needed
+	social    bool                 // pods of the kind mind where others of it are
+	standings map[int32][]standing // by kind.from, and by node index
+}
+
+// judge says what predicates say of pods of a kind in the world.
+func (k *kind) judge(world *scenario.Scenario) *scenario.Judge {
+	if k.judgement == nil {
+		judgement := k.profile.JudgeFit(k.pod, world.Snapshot())
+		k.social, k.judgement = judgement.Minds(k.pod), world.Judge(judgement)
+	}
+	return k.judgement
+}
+
+// from returns the node whose pods of the kind hang on an item that leaves it: -1 when it does not
+// matter where the item is.
+func (k *kind) from(i *item) int32 {
+	if k.social {
+		return i.origin
+	}
+	return -1
+}
+
+// standing is the objection of the predicates to pods of a kind on a node, besides a lack of room.
+type standing uint8
+
+const (
+	unasked standing = iota
+	open             // nothing
+	taken            // pods that are there, or elsewhere
+	never            // something that no pod could change by going
+)
+
+// standing says it of a node in a state that it may be in.
+func (k *kind) standing(world *scenario.Scenario, node *cluster.Node) standing {
+	result := open
+	k.judge(world).Judgement().Verdicts(node, func(v predicates.Verdict) {
+		switch {
+		case v.OfRoom() && v.Resolvable():
+		case v.Resolvable():
+			result = max(result, taken)
+		default:
+			result = never
+		}
+	})
+	return result
+}
+
+// kinds collects the kinds of pods, each made when a pod of it is first asked about.
+type kinds struct {
+	profiles map[string]*predicates.Profile
+	all      []*kind
+	byClass  map[classKey]int32
+	of       map[*cluster.Pod]int32
+}
+
+type classKey struct {
+	scheduler string
+	class     predicates.Class
+}
+
+func newKinds(p *Problem) *kinds {
+	k := &kinds{
+		profiles: map[string]*predicates.Profile{},
+		byClass:  map[classKey]int32{}, of: map[*cluster.Pod]int32{},
+	}
+	for _, profile := range p.Profiles {
+		k.profiles[profile.Name] = profile
+	}
+	return k
+}
+
+// find returns the place in all of a pod's kind.
+func (k *kinds) find(pod *cluster.Pod) int32 {
+	if at, known := k.of[pod]; known {
+		return at
+	}
+	anew, profile := k.replacement(pod), k.profiles[pod.Spec.SchedulerName]
+	key := classKey{pod.Spec.SchedulerName, cmp.Or(profile, new(predicates.Profile)).AloneAs(anew)}
+	at, known := k.byClass[key]
+	if !known {
+		at = int32(len(k.all)) //nolint:gosec // no more than there are pods
+		k.all = append(k.all, &kind{profile: profile, pod: anew, standings: map[int32][]standing{}})
+		k.byClass[key] = at
+	}
+	k.of[pod] = at
+	return at
+}
+
+// replacement returns a pod as its controller would make it again: without a node.
+func (k *kinds) replacement(pod *cluster.Pod) *cluster.Pod {
+	if pod.Spec.NodeName == "" {
+		return pod
+	}
+	return pod.Anew()
+}
+
+// kindOf returns the kind of an item, which is looked up when it first matters.
+func (k *kinds) kindOf(i *item) *kind {
+	if i.kind < 0 {
+		i.kind = k.find(i.pod)
+	}
+	return k.all[i.kind]
+}
+
+// anew returns the pod of an item as it is placed again.
+func (k *kinds) anew(i *item) *cluster.Pod {
+	if i.anew == nil {
+		i.anew = k.replacement(i.pod)
+	}
+	return i.anew
+}
 
 // standings remember what the predicates have against pods on nodes, besides room, as the cluster was before
 // the plan, and which pods would have to leave for that.
@@ -16,6 +139,10 @@ type standings struct {
 	blockers map[opening][]int32
 
 	afterwards map[place]standing // of pending pods, once others have left by themselves
+}
+
+func newStandings(s *state, world *scenario.Scenario, kinds *kinds) *standings {
+	return &standings{state: s, world: world, kinds: kinds, blockers: map[opening][]int32{}, afterwards: map[place]standing{}}
 }
 
 // opening stands for pods of one kind that leave the node from, or are pending (from is negative), and for a node that
@@ -120,4 +247,33 @@ func (s *standings) findObstacles(i *item, node int32) []int32 {
 		}
 	}
 	return obstacles
+}
+
+// Misplacement is a pod on a node that would not take it if it came there now.
+type Misplacement struct {
+	Pod  *cluster.Pod
+	Node *cluster.Node // as in the snapshot
+	// Objection is the first that one of the predicates makes that were asked for.
+	Objection predicates.Objection
+}
+
+// Misplaced returns the pods that their nodes would not take if they came there now, by one of the predicates
+// of these names. It leaves out pods that no plan moves under any rules, such as pods of DaemonSets, and pods
+// of scheduler names without a profile.
+func (p *Problem) Misplaced(by sets.Set[string]) (misplaced []Misplacement) {
+	world, kinds := scenario.New(p.Snapshot), newKinds(p)
+	for node := range p.Snapshot.Nodes() {
+		for _, pod := range node.Pods {
+			if p.Rules.byKind(pod) != "" || kinds.profiles[pod.Spec.SchedulerName] == nil {
+				continue
+			}
+			for _, objection := range kinds.all[kinds.find(pod)].judge(world).Against(pod, node.Index) {
+				if by.Has(objection.Predicate) {
+					misplaced = append(misplaced, Misplacement{pod, node, objection})
+					break
+				}
+			}
+		}
+	}
+	return misplaced
 }

@@ -42,6 +42,7 @@ func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
 type state struct {
 	*reckoning
 
+	rates    rates
 	nodes    []int32 // all of them
 	dims     int
 	capacity []int64   // by node index and resource: what the node offers, or bears
@@ -73,6 +74,7 @@ func newState(p *Problem) *state {
 	end, dims := p.Snapshot.IndexEnd(), reckoning.length()
 	s := &state{
 		reckoning: reckoning,
+		rates:     ratesOf(p.Snapshot, reckoning),
 		dims:      dims,
 		capacity:  make([]int64, end*dims),
 		free:      make([]int64, end*dims),

@@ -3,12 +3,15 @@ package reservation
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 // Writer writes the status of a plan, provided that it is of that version still, and returns it as
@@ -99,4 +102,30 @@ func (k *Keeper) say(ctx context.Context, to Writer, plan *v1alpha1.Rescheduling
 	default:
 		k.log.Warn("cannot say that the room of a plan is kept", slog.String("plan", plan.Name), slog.Any("err", err))
 	}
+}
+
+// callTimeout is how long the API server may take to answer.
+const callTimeout = 10 * time.Second
+
+// RESTWriter is a [Writer] to the API server.
+type RESTWriter struct{ plans dynamic.ResourceInterface }
+
+// NewWriter makes one.
+func NewWriter(objects dynamic.Interface) *RESTWriter {
+	return &RESTWriter{plans: objects.Resource(v1alpha1.ReschedulingPlans())}
+}
+
+// UpdateStatus implements [Writer].
+func (w *RESTWriter) UpdateStatus(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	object, err := v1alpha1.Encode(plan)
+	if err != nil {
+		return nil, err
+	}
+	written, err := w.plans.UpdateStatus(ctx, object, metav1.UpdateOptions{FieldManager: cluster.FieldManager})
+	if err != nil {
+		return nil, err
+	}
+	return v1alpha1.Decode(written)
 }

@@ -1,3 +1,19 @@
+// Package scaleup tells which waiting pods only more nodes would help: moving others was shown not to make room
+// for them.
+//
+// A [Teller] says so in a condition and an event of each such pod and in a metric, and by choice
+// asks a cluster autoscaler for nodes, in a ProvisioningRequest for each pod or gang:
+//
+//	plan without budgets ─ Judge → Verdict ─ Tell → conditions, events, ProvisioningRequests
+//
+// It remembers nothing that the API server does not: what was told of a pod stands on the pod,
+// and a request is known by its name.
+//
+// A change of a pending pod may have kube-scheduler try it again: it does so, once its pause is over, with a
+// pod that an extender had a part in refusing, and not with one that its own plugins refused
+// (PriorityQueue.Update in pkg/scheduler/backend/queue, and the events that pkg/scheduler/framework/runtime
+// registers for extenders). So a condition is written once for each change of its reason, and its message is
+// that of the moment.
 package scaleup
 
 import (
@@ -8,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 
@@ -178,4 +195,28 @@ func (t *Teller) write(ctx context.Context, pod *cluster.Pod, need *planner.Refu
 	}
 	t.Events.Eventf(pod.Pod, nil, corev1.EventTypeWarning, eventReason, "Rescheduling", "%s", condition.Message)
 	return nil
+}
+
+// RESTClient is a [Client] of the API server.
+type RESTClient struct{ core rest.Interface }
+
+// NewClient writes through a client of the core API.
+func NewClient(core rest.Interface) *RESTClient { return &RESTClient{core} }
+
+// SetCondition implements [Client].
+func (c *RESTClient) SetCondition(ctx context.Context, pod *corev1.Pod, condition corev1.PodCondition) error {
+	return c.patch(ctx, pod, condition)
+}
+
+// RemoveCondition implements [Client].
+func (c *RESTClient) RemoveCondition(ctx context.Context, pod *corev1.Pod, of corev1.PodConditionType) error {
+	return c.patch(ctx, pod, map[string]any{"$patch": "delete", "type": of})
+}
+
+// patch merges a condition into the conditions of a pod, whatever its version: others write theirs.
+func (c *RESTClient) patch(ctx context.Context, pod *corev1.Pod, condition any) error {
+	return cluster.PatchPodStatus(c.core, types.StrategicMergePatchType, pod, map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"status":   map[string]any{"conditions": []any{condition}},
+	}).Do(ctx).Error()
 }

@@ -116,7 +116,7 @@ func newBench(t testing.TB, o benchOptions) *bench {
 	}
 	if o.gangs {
 		gangs := servertest.Gangs(c, b.profiles, b.reservations)
-		pages.Gangs, verbs.Gangs = gangs, gangs
+		pages.Gangs, verbs.Gangs = gangs.Observer, gangs.Verbs
 	}
 	if o.ahead != nil {
 		nominator := b.newNominator(&o, registry)

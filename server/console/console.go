@@ -1,3 +1,9 @@
+// Package console shows a muster that runs: pages under /debug/, the page that draws them, and its health.
+//
+// The pages answer people in text and programs in JSON.
+//
+// Pages read. They ask what they were made with, and change nothing: neither the view of the cluster nor
+// what is remembered of pods. What they tell has no secrets of the objects that it is about.
 package console
 
 import (
@@ -18,7 +24,7 @@ import (
 	"muster.dev/muster/server/page"
 )
 
-// Gangs tells of groups of pods that start together, as a [gang.Manager] does.
+// Gangs tells of groups of pods that start together, as a [gang.Observer] does.
 type Gangs interface {
 	// Report is on all gangs, in the order in which they are planned.
 	Report() []core.Summary

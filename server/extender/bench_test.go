@@ -104,7 +104,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	}
 	if o.gangs {
 		b.gangs = servertest.Gangs(c, b.profiles, b.reservations)
-		options.Gangs = b.gangs
+		options.Gangs = b.gangs.Verbs
 	}
 	if o.ahead != nil {
 		limits := nomination.DefaultLimits(time.Hour)

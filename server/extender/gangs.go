@@ -14,7 +14,7 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Gangs holds the members of gangs together, as a [gang.Manager] does.
+// Gangs holds the members of gangs together, as [gang.Verbs] do.
 type Gangs interface {
 	// Permit waits until a pod may be bound to a node. After a nil error Bound must follow.
 	Permit(ctx context.Context, uid types.UID, node string) error

@@ -84,7 +84,7 @@ func TestAMemberIsNotTakenOutOfItsGangByWhoeverPostsItsUID(t *testing.T) {
 	b.postFilter(members[0], "a")
 	forged := servertest.Pod("m2", "1")
 	b.postFilter(forged, "a")
-	if report := b.gangs.Report(); len(report) != 1 || report[0].Placed != 2 {
+	if report := b.gangs.Observer.Report(); len(report) != 1 || report[0].Placed != 2 {
 		t.Errorf("the gangs are %+v, want one with two places", report)
 	}
 }
@@ -118,7 +118,7 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 		if len(preempted.NodeNameToMetaVictims) != 0 {
 			t.Errorf("a caller who does not know the victim's UID is told %v", preempted.NodeNameToMetaVictims["a"].Pods[0])
 		}
-		if report := b.gangs.Report(); len(report) != 0 {
+		if report := b.gangs.Observer.Report(); len(report) != 0 {
 			t.Errorf("there are gangs: %+v", report)
 		}
 	})

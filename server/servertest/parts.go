@@ -83,8 +83,8 @@ func Gangs(c *cluster.Cluster, profiles *predicates.Profiles, reserved *reservat
 		Writer: nomination.NewWriter(log, registry, clock.RealClock{}, nomination.DefaultWriteLimits(500)),
 		Epoch:  func() record.Epoch { return record.Epoch{} },
 	}
-	if reserved != nil {
-		o.Reservations = reserved
+	if o.Reservations = reserved; reserved == nil {
+		o.Reservations = reservation.New(reservation.Options{Logger: log, Clock: clock.RealClock{}, Cluster: c, Profiles: profiles})
 	}
 	manager := gang.New(o)
 	manager.Follow()

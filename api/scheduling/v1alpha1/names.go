@@ -1,6 +1,9 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // What a PodGroup is called in the API.
 const (
@@ -148,3 +151,23 @@ const (
 	// AnnotationKoordinatorGroups is AnnotationGroups.
 	AnnotationKoordinatorGroups = "gang.scheduling.koordinator.sh/groups"
 )
+
+// Extended resources that no node offers and that cost nothing. Where muster is registered as
+// managed, kube-scheduler asks it about the pods that ask for them and about no others. There are
+// two, as kube-scheduler does not let its two entries for muster manage the same resource.
+const (
+	// ResourceManaged has kube-scheduler ask filter, prioritize and preempt.
+	ResourceManaged corev1.ResourceName = "muster.dev/managed"
+	// ResourceBound has kube-scheduler ask bind.
+	ResourceBound corev1.ResourceName = "muster.dev/bound"
+)
+
+// LabelManaged makes the pods of a namespace managed, with the value "true".
+const LabelManaged = "muster.dev/managed"
+
+// Costless says that a resource is only asked for to be managed: it takes no room.
+func Costless(name corev1.ResourceName) bool { return name == ResourceManaged || name == ResourceBound }
+
+// LabelScheduler is of namespaces. Its value is the schedulerName of a profile: that of all pods there that name no other
+// scheduler than the cluster's default one, where the API server has the policy for it.
+const LabelScheduler = "muster.dev/scheduler"

@@ -154,7 +154,7 @@ func TestAMutantWhoseTextIsNotThereOnceIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, old := range []string{"package core\n\npackage core", "t"} {
-		if _, err := (&Mutant{Name: "m", File: "gang/core/done.go", Old: old}).Apply(repository); err == nil {
+		if _, err := (&Mutant{Name: "m", File: "gang/core/members.go", Old: old}).Apply(repository); err == nil {
 			t.Errorf("%q is in the file once", old)
 		}
 	}

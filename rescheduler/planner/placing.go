@@ -4,7 +4,23 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
 )
+
+// MakeRoom plans places for pending groups, and the moves that they need. It places all the pods it can, the
+// highest priority first, at the least cost. Pods that have room anyway get their places without a step.
+func (p *Problem) MakeRoom(groups []Group) *Plan {
+	s := newSearch(p, groups)
+	placing := newPlacing(s)
+	proven := s.solve(func() {
+		placing.construct()
+		placing.improve()
+	}, s.queue.giveUp)
+	return s.author.plan(proven, nil)
+}
 
 // placing finds places for all groups: one after the other at first, and then by taking parts of the result
 // back and building them again.
@@ -18,6 +34,13 @@ type placing struct {
 	dice      *dice
 	watch     *stopwatch
 	limits    Limits
+}
+
+func newPlacing(s *search) *placing {
+	return &placing{
+		state: s.state, queue: s.queue, insertion: s.insertion, savings: s.savings, audit: s.audit, dice: s.dice, watch: s.watch,
+		limits: s.limits,
+	}
 }
 
 // construct finds places for the groups one after the other, the most important ones and
@@ -181,44 +204,111 @@ func (p *placing) recreate(stray []int32) {
 	p.savings.letStay()
 }
 
-// savings bring pods home that need not move after all.
-type savings struct {
+// queue is the groups of pending pods, and which of them have places.
+type queue struct {
 	*state
 
-	homes    *homes
-	purposes *purposes
+	groups []group
+	ranks  int // how many priorities there are among the groups
 }
 
-// letStay lets pods stay that need not move after all, the dearest first.
-func (s *savings) letStay() {
-	for stayed := true; stayed; {
-		stayed = false
-		away := slices.Clone(s.gone)
-		slices.SortFunc(away, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(s.items[b].cost, s.items[a].cost), cmp.Compare(a, b))
-		})
-		for _, at := range away {
-			stayed = s.items[at].away() && s.homes.bringHome(s.items[at].unit) || stayed
-		}
-	}
-	s.dissolve()
+// group is a Group in the search.
+type group struct {
+	*Group
+	items   []int32
+	rank    int  // by priority: 0 for the highest
+	givenUp bool // nothing that was planned for it could be proven
 }
 
-// dissolve brings home all pods that move for each other and nobody else. Every pod that came to a node that
-// they left is one of them, so that there is room.
-func (s *savings) dissolve() {
-	highest := s.purposes.beneficiaries()
-	var idle []int32
-	for _, at := range s.gone {
-		if s.items[at].at >= 0 && !s.purposes.serves(at, highest, math.MinInt32) {
-			idle = append(idle, at)
+// newQueue makes items of pending pods.
+func newQueue(s *state, k *kinds, groups []Group) *queue {
+	q := &queue{state: s}
+	priorities := []int32{}
+	for i := range groups {
+		priorities = append(priorities, groups[i].priority())
+	}
+	slices.SortFunc(priorities, func(a, b int32) int { return cmp.Compare(b, a) })
+	priorities = slices.Compact(priorities)
+	for at := range groups {
+		g := group{Group: &groups[at], rank: slices.Index(priorities, groups[at].priority())}
+		for _, pod := range g.Pods {
+			g.items = append(g.items, q.enter(k, pod, int32(at)))
+		}
+		q.groups = append(q.groups, g)
+	}
+	q.ranks = len(priorities)
+	return q
+}
+
+// score is how good a state is.
+type score struct {
+	placed []int // pending pods by rank
+	cost   int64
+}
+
+// compare returns more than 0 when a score is the better one.
+func (a score) compare(b score) int {
+	return cmp.Or(slices.Compare(a.placed, b.placed), cmp.Compare(b.cost, a.cost))
+}
+
+// score returns how good the present state is.
+func (q *queue) score() score {
+	result := score{placed: make([]int, q.ranks), cost: q.cost}
+	for i := range q.groups {
+		result.placed[q.groups[i].rank] += q.count(&q.groups[i])
+	}
+	return result
+}
+
+// count returns how many pods of a group have a place.
+func (q *queue) count(g *group) int {
+	placed := 0
+	for _, at := range g.items {
+		if q.items[at].at >= 0 {
+			placed++
 		}
 	}
-	slices.Sort(idle)
-	for _, at := range idle {
-		s.move(at, -1)
+	return placed
+}
+
+// wanted returns how many pods there are in groups that were not given up.
+func (q *queue) wanted() int {
+	wanted := 0
+	for i := range q.groups {
+		if !q.groups[i].givenUp {
+			wanted += len(q.groups[i].items)
+		}
 	}
-	for _, at := range idle {
-		s.move(at, s.items[at].origin)
+	return wanted
+}
+
+// withdraw takes the places of a group back.
+func (q *queue) withdraw(g *group) {
+	for _, at := range g.items {
+		if q.items[at].at >= 0 {
+			q.move(at, -1)
+		}
 	}
+}
+
+// giveUp withdraws, for good, the groups that items of a wake are of; all of them when it is said so.
+func (q *queue) giveUp(all bool, w wake) {
+	for at := range q.groups {
+		g := &q.groups[at]
+		if all || slices.ContainsFunc(g.items, w.pending.Has) {
+			g.givenUp = true
+			q.withdraw(g)
+		}
+	}
+}
+
+// enter makes an item of a pending pod.
+func (q *queue) enter(k *kinds, pod *cluster.Pod, group int32) int32 {
+	needs := q.needs(pod, nil)
+	i := item{
+		pod: pod, needs: needs, origin: -1, at: -1, kind: -1, unit: -1, group: group,
+		limit: corev1helpers.PodPriority(pod.Pod), size: q.rates.size(needs),
+	}
+	k.kindOf(&i)
+	return q.add(i)
 }
