@@ -58,8 +58,8 @@ func validateGangKinds(path *field.Path, kinds []GangKind) (errs field.ErrorList
 	return errs
 }
 
-// shown reports whether pods show that they are of a kind when they are created: those of most Jobs are of no gang, and what
-// Kubernetes' own groups ask for their pods do not say.
+// shown reports whether pods show that they are of a kind when they are created. Pods of Jobs do not say whether their Job asks
+// for a gang, and signs leave Kubernetes' own groups out.
 func (k GangKind) shown() bool { return k != GangKindJob && k != GangKindKubernetesPodGroup }
 
 // validateDefaultFor checks to which profiles the pods of kinds go that name no scheduler.

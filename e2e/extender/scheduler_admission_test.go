@@ -83,7 +83,7 @@ func (c *cluster) setSchedulers(s *server, by muster.Gatekeeper, first bool) {
 	c.Create(configuration)
 }
 
-// conditions are those of a policy, for the pods alone that go to a scheduler.
+// conditions returns the conditions of a policy, for the pods alone that go to a scheduler.
 func conditions(p *schedulerPolicy, scheduler string) (all []admissionregistrationv1.MatchCondition) {
 	for _, condition := range p.Spec.MatchConditions {
 		condition.Expression = strings.Replace(condition.Expression, `) != "default-scheduler"`, fmt.Sprintf(") == %q", scheduler), 1)
@@ -115,7 +115,7 @@ func shows(apiVersion, kind string) func(*corev1.Pod) {
 	}
 }
 
-// admitted is what admission makes of a pod.
+// admitted has what admission sets of a pod.
 type admitted struct{ Scheduler, Gates string }
 
 func TestWhoNamesNoSchedulerGetsTheOneOfItsNamespaceOrItsKind(t *testing.T) {

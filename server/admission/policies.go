@@ -33,8 +33,8 @@ func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
 	return ofMembers, ofPods
 }
 
-// Assignable lists the schedulers that pods can be given to: those of all profiles except default-scheduler, which has the pods
-// already that name none.
+// Assignable lists the schedulers that pods can be given to, of all profiles. default-scheduler is none: it has the
+// pods already that name no scheduler.
 func Assignable(cfg *config.Configuration) (schedulers []string) {
 	for i := range cfg.Profiles {
 		if name := cfg.Profiles[i].SchedulerName; name != corev1.DefaultSchedulerName {

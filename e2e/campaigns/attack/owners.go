@@ -21,7 +21,7 @@ import (
 // jobSets are owners that make gangs. Their controller does not run.
 var jobSets = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"} //nolint:gochecknoglobals // it never changes
 
-// defineOwners has the API server know JobSets, of which it checks nothing.
+// defineOwners has the API server know JobSets. Nothing of them is checked.
 func (g *ground) defineOwners(ctx context.Context) error {
 	definition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -77,7 +77,7 @@ func ownedBy(owner metav1.OwnerReference) func(*corev1.Pod) {
 	}
 }
 
-// forgery is what comes of owners and marks that are not what they seem.
+// forgery is the outcome of owners and marks that are not what they seem.
 type forgery struct {
 	delay
 	unclear []string // of whom muster does not say what it takes them for, and why
