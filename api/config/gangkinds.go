@@ -77,7 +77,7 @@ func validateDefaultFor(path *field.Path, profiles []Profile, gangs []GangKind) 
 			case !slices.Contains(GangKinds(), kind):
 				errs = append(errs, field.NotSupported(at, kind, slices.DeleteFunc(GangKinds(), func(k GangKind) bool { return !k.shown() })))
 			case !kind.shown():
-				errs = append(errs, field.Invalid(at, kind, "its pods do not show it when they are created: label their namespaces muster.dev/scheduler"))
+				errs = append(errs, field.Invalid(at, kind, "pods do not show it when they are created: label namespaces muster.dev/scheduler"))
 			case is:
 				errs = append(errs, field.Invalid(at, kind, fmt.Sprintf("its pods go to profile %q already", by)))
 			case !slices.Contains(gangs, kind):

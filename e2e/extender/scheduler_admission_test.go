@@ -87,7 +87,7 @@ func (c *cluster) setSchedulers(s *server, by muster.Gatekeeper, first bool) {
 func conditions(p *schedulerPolicy, scheduler string) (all []admissionregistrationv1.MatchCondition) {
 	for _, condition := range p.Spec.MatchConditions {
 		condition.Expression = strings.Replace(condition.Expression, `) != "default-scheduler"`, fmt.Sprintf(") == %q", scheduler), 1)
-		all = append(all, admissionregistrationv1.MatchCondition(condition))
+		all = append(all, condition)
 	}
 	return all
 }
@@ -163,12 +163,14 @@ func TestWhoNamesNoSchedulerGetsTheOneOfItsNamespaceOrItsKind(t *testing.T) {
 				{"one of a DaemonSet", change{workload.In(labelled), daemon}, admitted{byDefault, ""}},
 				{"one of the system", change{workload.In(labelled), workload.OfPriority("system-cluster-critical")}, admitted{byDefault, ""}},
 				{
-					"muster's own", change{workload.In(labelled), workload.Labelled("app.kubernetes.io/name", "muster")},
+					"muster's own",
+					change{workload.In(labelled), workload.Labelled("app.kubernetes.io/name", "muster")},
 					admitted{byDefault, ""},
 				},
 				{"a pod that is opted in to be placed ahead", change{workload.In(ahead)}, admitted{"placed", single}},
 				{
-					"one that is opted out", change{workload.In(ahead), workload.Labelled(v1alpha1.LabelAhead, "false")},
+					"one that is opted out",
+					change{workload.In(ahead), workload.Labelled(v1alpha1.LabelAhead, "false")},
 					admitted{"placed", ""},
 				},
 				{"a member that is opted in", change{workload.In(ahead), workload.InGang("g")}, admitted{"placed", gang}},

@@ -76,7 +76,7 @@ func FuzzWebhook(f *testing.F) {
 		for _, gate := range both {
 			answersAsADecoderWould(t, gate, gate.gates, bodies, text)
 		}
-		sets := inspect.Router(inspect.Endpoint{Method: http.MethodPost, Pattern: "/webhook/{" + ParameterScheduler + "}", Handler: gates.Assigner})
+		sets := inspect.Router(inspect.Endpoint{Method: http.MethodPost, Pattern: "/w/{" + ParameterScheduler + "}", Handler: gates.Assigner})
 		takes := func(pod *corev1.Pod) bool { return gates.Assigner.takes(pod, "batch") }
 		answersAsADecoderWould(t, sets, takes, bodies, text)
 	})
@@ -87,7 +87,7 @@ func answersAsADecoderWould(t *testing.T, webhook http.Handler, changes func(*co
 	answer := httptest.NewRecorder()
 	boundedtest.Bound{Times: servertest.MostTimes, Beside: 64 << 10}.Check(t, len(text), func() {
 		answer = httptest.NewRecorder()
-		webhook.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhook/batch", bytes.NewReader(text)))
+		webhook.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/w/batch", bytes.NewReader(text)))
 	})
 	if held := bodies.Held(); held != 0 {
 		t.Errorf("%d bytes are held", held)

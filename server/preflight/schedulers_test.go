@@ -67,7 +67,8 @@ func TestWhatAProfileAsksOfAdmissionIsLookedFor(t *testing.T) {
 			"OK no policy that sets schedulers by namespace muster-scheduler is current", "OK no policy that sets schedulers by kind",
 		}},
 		"it is done, and pods are managed": {
-			change: byKind, printed: byKind, managed: true, says: []string{"OK no policy that sets schedulers by kind muster-scheduler-kinds is current"},
+			change: byKind, printed: byKind, managed: true,
+			says: []string{"OK no policy that sets schedulers by kind muster-scheduler-kinds is current"},
 		},
 		"it is done for other kinds": {
 			change: byKind, printed: other, says: []string{"MISSING yes policy that sets schedulers by kind muster-scheduler-kinds differs"},
@@ -76,7 +77,8 @@ func TestWhatAProfileAsksOfAdmissionIsLookedFor(t *testing.T) {
 			change: named, objects: []runtime.Object{namespace}, says: []string{"MISSING no policy that sets schedulers by namespace"},
 		},
 		"an old cluster": {
-			change: byWebhook, old: true, objects: []runtime.Object{asks("/webhook/scheduler/batch")}, says: []string{"OK no webhook that sets schedulers"},
+			change: byWebhook, old: true, objects: []runtime.Object{asks("/webhook/scheduler/batch")},
+			says: []string{"OK no webhook that sets schedulers"},
 		},
 		"an old cluster that does not ask": {
 			change: byWebhook, old: true, objects: []runtime.Object{asks("/webhook/gates")},

@@ -100,7 +100,9 @@ func open(ctx context.Context, dir string, progress io.Writer) (_ *ground, err e
 	if err := muster.CreateCRDs(ctx, g.dynamic); err != nil {
 		return nil, err
 	}
-	for _, prepare := range []func(context.Context) error{g.createNamespaces, g.defineOwners, g.admitTenant, g.admitAccount, g.startMuster, g.startGuarded} {
+	for _, prepare := range []func(context.Context) error{
+		g.createNamespaces, g.defineOwners, g.admitTenant, g.admitAccount, g.startMuster, g.startGuarded,
+	} {
 		if err := prepare(ctx); err != nil {
 			return nil, err
 		}

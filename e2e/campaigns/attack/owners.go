@@ -19,7 +19,7 @@ import (
 )
 
 // jobSets are owners that make gangs. Their controller does not run.
-var jobSets = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"} //nolint:gochecknoglobals // it never changes
+var jobSets = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 
 // defineOwners has the API server know JobSets. Nothing of them is checked.
 func (g *ground) defineOwners(ctx context.Context) error {
@@ -145,8 +145,8 @@ func (g *ground) admin() *user { return &user{client: g.client, dynamic: g.dynam
 func ownerAttacks() []Attack {
 	return []Attack{
 		forgeryAttack("owners-that-do-not-exist", "to delay others by a thousand pods whose owners there never were", madeUpOwners),
-		forgeryAttack("owner-of-another-namespace", "to have a JobSet of another namespace start too early, by pods that name it", ownerElsewhere),
-		forgeryAttack("jobset-of-somebody-else", "to keep a JobSet of the namespace from starting whole, by pods that claim to be its own", ownerStolen),
+		forgeryAttack("owner-of-another-namespace", "to have a JobSet of others start too early, by pods that name it", ownerElsewhere),
+		forgeryAttack("jobset-of-somebody-else", "to keep a JobSet from starting whole, by pods that claim to be its own", ownerStolen),
 		forgeryAttack("contradictory-marks", "to have a part of a gang start by pods that belong to two", contradictions),
 		forgeryAttack("owners-with-absurd-numbers", "to stop others, or to start a part of a gang, by owners of any size", absurdOwners),
 		memoryAttack(Tenant, "roles-by-the-thousand", "to fill muster's memory with owners of ten thousand roles", manyRoles),
