@@ -231,6 +231,39 @@ func TestAPodThatIsThereKeepsItsScheduler(t *testing.T) {
 	}
 }
 
+// Admission loses nobody: whom it does not reach is default-scheduler's, and muster says so.
+func TestWhoIsNotGivenASchedulerIsDefaultSchedulers(t *testing.T) {
+	c := newCluster(t)
+	options := muster.Options{Gates: muster.UntilMembers, GatedBy: muster.Webhook, Text: setsSchedulers}
+	s := c.serve(options)
+	c.setSchedulers(s, muster.Webhook, false)
+	pod := func(name string) *corev1.Pod {
+		return workload.NewPod(name, "1", workload.Labelled("jobset.sigs.k8s.io/jobset-name", "j"))
+	}
+	c.Eventually("schedulers are set", func() error {
+		made, err := c.wouldBe(pod("before"))
+		if err == nil && made.Spec.SchedulerName != "batch" {
+			err = fmt.Errorf("a pod has %s", made.Spec.SchedulerName)
+		}
+		return err
+	})
+	s.Stop()
+	c.createPods(pod("missed"))
+	if got := c.Pod("missed").Spec; got.SchedulerName != corev1.DefaultSchedulerName || len(got.SchedulingGates) > 0 {
+		t.Errorf("it has the scheduler %s and the gates %v", got.SchedulerName, got.SchedulingGates)
+	}
+	options.Text = strings.Replace(options.Text, "- {schedulerName: default-scheduler, gates: UntilMembers}\n", "", 1)
+	c.Must(s.Configure(options))
+	c.Must(s.Relaunch())
+	c.Eventually("muster explains it", func() error {
+		page, err := s.Page(t.Context(), "/debug/explain?pod="+workload.Namespace+"/missed")
+		if err == nil && !strings.Contains(page, "by the label muster.dev/scheduler of its namespace or by its kind") {
+			err = fmt.Errorf("it says %s", page)
+		}
+		return err
+	})
+}
+
 // Nobody has written a scheduler into the template of the JobSet: its pods start whole by muster all the same.
 func TestAJobSetAsItComesStartsWhole(t *testing.T) {
 	t.Parallel()
