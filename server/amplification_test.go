@@ -55,7 +55,7 @@ func newHostileBench(t testing.TB) http.Handler {
 		Process: &inspect.Process{Name: "muster", Clock: clock.RealClock{}}, Cluster: b.Cluster, Profiles: profiles.InForce(),
 		Readiness: app.NewReadiness(app.ReadinessOptions{Synced: func() bool { return true }, Election: election}), Bodies: bodies,
 	})
-	s := &served{gates: admission.NewGates(profiles.InForce(), kinds.Set(config.Gangs.Kinds).Signs(), registry, bodies)}
+	s := &served{webhooks: admission.NewWebhooks(profiles.InForce(), kinds.Set(config.Gangs.Kinds).Signs(), registry, bodies)}
 	return inspect.Router(slices.Concat(verbs.Endpoints(), s.webhook(), pages.Endpoints())...)
 }
 

@@ -45,10 +45,10 @@ func newFront(b *base, p *parts) (*front, error) {
 		Unused: []string{"rescheduler"},
 	})
 	served := &served{
-		verbs:  p.registration.endpoints(verbs.Endpoints()),
-		gates:  admission.NewGates(p.profiles.InForce(), b.Owners.Signs(), b.Registry, bodies),
-		health: console.NewHealth(console.HealthOptions{Stuck: locks.Stuck, Ready: f.readiness.Ready, Metrics: b.Registry, Version: b.Version}),
-		pages:  console.New(consoleOptions(b, p, bodies, f.readiness, reloader, func() []*app.Port { return f.ports })),
+		verbs:    p.registration.endpoints(verbs.Endpoints()),
+		webhooks: admission.NewWebhooks(p.profiles.InForce(), b.Owners.Signs(), b.Registry, bodies),
+		health:   console.NewHealth(console.HealthOptions{Stuck: locks.Stuck, Ready: f.readiness.Ready, Metrics: b.Registry, Version: b.Version}),
+		pages:    console.New(consoleOptions(b, p, bodies, f.readiness, reloader, func() []*app.Port { return f.ports })),
 	}
 	metrics := access.NewMetrics(b.Registry)
 	var err error

@@ -22,10 +22,10 @@ const (
 
 // served answers requests.
 type served struct {
-	verbs  []inspect.Endpoint
-	gates  *admission.Gates
-	health *console.Health
-	pages  *console.Console
+	verbs    []inspect.Endpoint
+	webhooks *admission.Webhooks
+	health   *console.Health
+	pages    *console.Console
 }
 
 // work answers kube-scheduler, and says whether it can be called.
@@ -38,12 +38,17 @@ func (s *served) webhook() []inspect.Endpoint {
 	return []inspect.Endpoint{
 		{
 			Method: http.MethodPost, Pattern: "/webhook/gates", About: "the API server asks for the scheduling gate of a pod that is created",
-			Handler: s.gates.Members,
+			Handler: s.webhooks.Members,
 		},
 		{
 			Method: http.MethodPost, Pattern: "/webhook/ahead",
 			About:   "the API server asks for the scheduling gate of a pod of no group that is created and opted in",
-			Handler: s.gates.Ahead,
+			Handler: s.webhooks.Ahead,
+		},
+		{
+			Method: http.MethodPost, Pattern: "/webhook/scheduler/{" + admission.ParameterScheduler + "}",
+			About:   "the API server asks for the schedulerName of a pod that is created and names none",
+			Handler: s.webhooks.Assigner,
 		},
 	}
 }

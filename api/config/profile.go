@@ -18,6 +18,12 @@ type Profile struct {
 	// serving.webhookListen; muster lifts them. Change it when gangs are to start without held bind calls, or where
 	// kube-scheduler cannot be configured.
 	Gates Gates `json:"gates"`
+	// DefaultFor lists kinds of gangs.kinds whose pods get this SchedulerName when they are created, if they name no
+	// scheduler, in all namespaces but kube-system and muster's own. A namespace with the label muster.dev/scheduler has the
+	// profile that this names, for all of its pods. The API server does so, by the policy of 'muster scheduler-policy' or, before
+	// Kubernetes 1.36, by serving.webhookListen. A pod that shows several kinds goes to the first profile that lists one.
+	// Change it when nobody should have to write schedulerName into a JobSet or a RayCluster. Defaults to none.
+	DefaultFor []GangKind `json:"defaultFor,omitempty"`
 	// Equivalence says which pods share verdicts: ControllerRef (default) or Template. Change it when many controllers
 	// have pods that are alike, as Jobs of one pod each.
 	Equivalence Equivalence `json:"equivalence"`

@@ -66,9 +66,9 @@ type Serving struct {
 	// served, over plain http: for a kubelet and a Prometheus that cannot reach listen or
 	// debug.listen, or have no certificate for it. Defaults to "", which is none.
 	HealthListen string `json:"healthListen"`
-	// WebhookListen is the host:port of /webhook/gates, over https with the certificate of tls, which it
-	// needs: the API server asks there who is to be gated. Gates need it where Kubernetes is older than 1.36.
-	// Defaults to "", with which the policy that 'muster gate-policy' prints gates pods.
+	// WebhookListen is the host:port of /webhook/gates and /webhook/scheduler/NAME, over https with the certificate of tls,
+	// which it needs: the API server asks there who is to be gated, and who gets a schedulerName. Both need it where
+	// Kubernetes is older than 1.36. Defaults to "", with which the policies that 'muster gate-policy' prints gate pods.
 	WebhookListen string `json:"webhookListen"`
 	// TLS turns on https. Empty means plain http.
 	TLS TLS `json:"tls"`

@@ -27,6 +27,7 @@ func (c *Configuration) Validate() field.ErrorList {
 	errs = append(errs, c.Rescheduler.validate(field.NewPath("rescheduler"))...)
 	errs = append(errs, c.Rescheduler.validateAims(field.NewPath("rescheduler"), c.Profiles)...)
 	errs = append(errs, c.Rescheduler.validateSource(field.NewPath("rescheduler"), &c.Load)...)
+	errs = append(errs, validateDefaultFor(field.NewPath("profiles"), c.Profiles, c.Gangs.Kinds)...)
 	return append(errs, validateProfiles(field.NewPath("profiles"), c.Profiles)...)
 }
 

@@ -216,6 +216,7 @@ func TestCommands(t *testing.T) {
 		{golden: "managed-policy-bad-config", args: "managed-policy --config testdata/bad.yaml"},
 		{golden: "scheduler-policy", args: "scheduler-policy --config testdata/gates.yaml"},
 		{golden: "scheduler-policy-managed", args: "scheduler-policy --config testdata/gates.yaml --managed"},
+		{golden: "scheduler-policy-by-kind", args: "scheduler-policy --config testdata/default-for.yaml"},
 		{golden: "scheduler-policy-of-the-default-one", args: "scheduler-policy"},
 	}
 	for _, test := range tests {

@@ -97,6 +97,10 @@ func TestThePoliciesAreThoseThatMusterPrints(t *testing.T) {
 			[]string{"--values=" + way("gates"), "--set=schedulerPolicy=true"},
 			[]string{"gate-policy", "managed-policy", "scheduler-policy --managed"},
 		},
+		"a default for kinds": {
+			[]string{"--values=" + way("gates"), "--set=config.profiles[1].defaultFor={JobSet,Volcano}", "--set=managed=false"},
+			[]string{"gate-policy", "scheduler-policy"},
+		},
 		"a sidecar": {[]string{"--values=" + way("sidecar")}, []string{"account-policy --with-scheduler"}},
 		"a sidecar with a rescheduler": {
 			[]string{"--values=" + way("sidecar"), "--set=rescheduler.enabled=true"},

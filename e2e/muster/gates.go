@@ -32,7 +32,8 @@ func CreateWebhook(ctx context.Context, client kubernetes.Interface, url string,
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
 			ObjectSelector: objects, NamespaceSelector: namespaces,
-			FailurePolicy: new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			ReinvocationPolicy: new(admissionregistrationv1.IfNeededReinvocationPolicy),
+			FailurePolicy:      new(admissionregistrationv1.Ignore), SideEffects: new(admissionregistrationv1.SideEffectClassNone),
 			TimeoutSeconds: new(int32(2)), AdmissionReviewVersions: []string{"v1"},
 		}
 	}

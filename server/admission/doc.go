@@ -1,6 +1,6 @@
-// Package admission gates pods that are created, and says how the API server and kube-scheduler are set up.
+// Package admission gates pods that are created and sets their scheduler, and says how the API server and kube-scheduler are set up.
 //
-// The webhook gates the members of gangs. By policies the API server does so itself, keeps what muster
+// Webhooks do so where the API server has no policies of its own for it. By policies the API server does so itself, keeps what muster
 // manages from others, and holds the accounts of muster to what they are for. The configuration of
 // kube-scheduler has it ask muster. The policies are templates of the chart, which package charts holds.
 //

@@ -21,6 +21,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/operators/kinds"
+	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/servertest"
@@ -37,14 +38,19 @@ func FuzzWebhook(f *testing.F) {
 	}
 	bodies := body.NewReaders(registry, body.Limits{Body: 1 << 20, InFlight: 256 << 20, Timeout: time.Minute})
 	signs := kinds.Set(config.GangKinds()).Signs()
-	gates := NewGates(profiles.InForce(), signs, registry, bodies)
+	gates := NewWebhooks(profiles.InForce(), signs, registry, bodies)
 	ahead := servertest.Config(f, "", "")
 	ahead.Profiles[0].NodeSelection, ahead.Profiles[0].Gates = config.NodeSelectionMuster, config.GatesUntilPlace
 	profilesAhead, err := app.NewProfiles(app.ProfileOptions{Registerer: prometheus.NewRegistry(), Cluster: c, Config: ahead})
 	if err != nil {
 		f.Fatal(err)
 	}
-	both := []*Gate{gates.Members, NewGates(profilesAhead.InForce(), signs, prometheus.NewRegistry(), bodies).Ahead}
+	cfg.Profiles = append(cfg.Profiles, cfg.Profiles[0])
+	cfg.Profiles[1].SchedulerName = "batch"
+	if err := profiles.Put(cfg.Profiles); err != nil {
+		f.Fatal(err)
+	}
+	both := []*Gate{gates.Members, NewWebhooks(profilesAhead.InForce(), signs, prometheus.NewRegistry(), bodies).Ahead}
 	for i, text := range boundedtest.Texts() {
 		f.Add([]byte([]string{text, servertest.ReviewOf("CREATE", text)}[i%2]))
 	}
@@ -56,6 +62,7 @@ func FuzzWebhook(f *testing.F) {
 			`"schedulingGroup":{}}}`,
 		`{"metadata":{"labels":{"muster.dev/ahead":"true"},"ownerReferences":[{"kind":"ReplicaSet"},{"kind":"DaemonSet"}]},"spec":{}}`,
 		`{"metadata":{"labels":{"muster.dev/ahead":"true"}},"spec":{"priorityClassName":"b","schedulingGates":[{"name":"muster.dev/ahead"}]}}`,
+		`{"metadata":{"labels":{"app.kubernetes.io/name":"muster"}},"spec":{"schedulerName":"default-scheduler"}}`,
 		`{"metadata":{"annotations":{"gang.scheduling.koordinator.sh/name":"g"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"scheduling.k8s.io/group-name":"g"},"labels":{"grove.io/podgang":""}},"spec":{}}`,
 		`{"metadata":{"ownerReferences":[{"kind":"RayCluster","apiVersion":"ray.io/v1","controller":false},{"kind":"DaemonSet"},` +
@@ -67,17 +74,20 @@ func FuzzWebhook(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, gate := range both {
-			answersAsADecoderWould(t, gate, bodies, text)
+			answersAsADecoderWould(t, gate, gate.gates, bodies, text)
 		}
+		sets := inspect.Router(inspect.Endpoint{Method: http.MethodPost, Pattern: "/w/{" + ParameterScheduler + "}", Handler: gates.Assigner})
+		takes := func(pod *corev1.Pod) bool { return gates.Assigner.takes(pod, "batch") }
+		answersAsADecoderWould(t, sets, takes, bodies, text)
 	})
 }
 
-func answersAsADecoderWould(t *testing.T, gate *Gate, bodies *body.Readers, text []byte) {
+func answersAsADecoderWould(t *testing.T, webhook http.Handler, changes func(*corev1.Pod) bool, bodies *body.Readers, text []byte) {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	boundedtest.Bound{Times: servertest.MostTimes, Beside: 64 << 10}.Check(t, len(text), func() {
 		answer = httptest.NewRecorder()
-		gate.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhook/gates", bytes.NewReader(text)))
+		webhook.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/w/batch", bytes.NewReader(text)))
 	})
 	if held := bodies.Held(); held != 0 {
 		t.Errorf("%d bytes are held", held)
@@ -99,9 +109,9 @@ func answersAsADecoderWould(t *testing.T, gate *Gate, bodies *body.Readers, text
 	if raw := review.Request.Object.Raw; len(raw) > 0 && !decodes(raw, &pod) {
 		return
 	}
-	wants := review.Request.Operation == admissionv1.Create && review.Request.SubResource == "" && gate.gates(&pod)
+	wants := review.Request.Operation == admissionv1.Create && review.Request.SubResource == "" && changes(&pod)
 	if got := told.Response.Patch != nil; got != wants || told.Response.UID != review.Request.UID {
-		t.Errorf("the answer is for %q, gated: %t; want %q, %t", told.Response.UID, got, review.Request.UID, wants)
+		t.Errorf("the answer is for %q, with a change: %t; want %q, %t", told.Response.UID, got, review.Request.UID, wants)
 	}
 }
 

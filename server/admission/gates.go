@@ -1,13 +1,12 @@
 package admission
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -17,41 +16,40 @@ import (
 	"muster.dev/muster/server/body"
 )
 
-// Gates are the mutating webhooks that put a scheduling gate on pods that are created. They know
-// nothing but the pod and the profiles, so that every replica can answer, and deny nothing: a pod
-// that is not gated starts as it would without them. Gates follow the rules of
-// GatePolicies. They answer beside those as well, so that to change from one to the other leaves no
-// pod ungated.
-type Gates struct {
+// Webhooks are the mutating webhooks that change pods that are created. They know nothing but the pod
+// and the profiles, so that every replica can answer, and deny nothing: a pod that is not changed starts
+// as it would without them. They follow the rules of GatePolicies and of SchedulerPolicy, and answer
+// beside those as well, so that to change from one to the other leaves no pod out.
+type Webhooks struct {
 	// Members gates members of gangs.
 	Members *Gate
 	// Ahead gates pods of no group that are opted in. The API server asks it about those whose own
 	// label says so, and about those without one in namespaces whose label does: selectors see
 	// to it, as a pod does not say what its namespace's labels are.
 	Ahead *Gate
+	// Assigner sets schedulers.
+	Assigner *Assigner
 }
 
-// Gate is one of them.
+// Gate puts a scheduling gate on pods.
 type Gate struct {
-	name   string
-	wants  func(pod *corev1.Pod, profile *predicates.Profile) bool // of pods that may be gated at all
-	added  prometheus.Counter
-	bodies *body.Readers
-
-	profiles *predicates.Profiles
-	signs    operators.Signs
+	*reviewer
+	name  string
+	wants func(pod *corev1.Pod, profile *predicates.Profile) bool // of pods that may be gated at all
+	added prometheus.Counter
 }
 
-// NewGates returns the webhooks for the pods of some profiles. Pods with one of the signs count as members of gangs: muster
+// NewWebhooks returns the webhooks for the pods of some profiles. Pods with one of the signs count as members of gangs: muster
 // lifts the gate of one that turns out to be none.
-func NewGates(profiles *predicates.Profiles, signs operators.Signs, r prometheus.Registerer, bodies *body.Readers) *Gates {
+func NewWebhooks(profiles *predicates.Profiles, signs operators.Signs, r prometheus.Registerer, bodies *body.Readers) *Webhooks {
 	isMember := func(pod *corev1.Pod) bool {
 		_, marked := membership.Marked(pod)
 		return marked || signs.On(pod)
 	}
-	g := &Gates{
+	reviews := &reviewer{bodies: bodies, profiles: profiles, signs: signs}
+	w := &Webhooks{
 		Members: &Gate{
-			name: v1alpha1.SchedulingGate, profiles: profiles, signs: signs, bodies: bodies,
+			reviewer: reviews, name: v1alpha1.SchedulingGate,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
 				return isMember(pod) && profile.Gates != config.GatesNever
 			},
@@ -61,7 +59,7 @@ func NewGates(profiles *predicates.Profiles, signs operators.Signs, r prometheus
 			}),
 		},
 		Ahead: &Gate{
-			name: v1alpha1.AheadGate, profiles: profiles, signs: signs, bodies: bodies,
+			reviewer: reviews, name: v1alpha1.AheadGate,
 			wants: func(pod *corev1.Pod, profile *predicates.Profile) bool {
 				return !isMember(pod) && profile.PlacesGated() && mayBeOptedIn(pod)
 			},
@@ -70,43 +68,31 @@ func NewGates(profiles *predicates.Profiles, signs operators.Signs, r prometheus
 				Help: "Pods of no group on which the webhook put a scheduling gate, as they are opted in to be placed ahead.",
 			}),
 		},
+		Assigner: &Assigner{
+			reviewer: reviews,
+			set: prometheus.NewCounter(prometheus.CounterOpts{
+				Name: "muster_schedulers_set_total",
+				Help: "Pods whose schedulerName the webhook set.",
+			}),
+		},
 	}
-	r.MustRegister(g.Members.added, g.Ahead.added)
-	return g
+	r.MustRegister(w.Members.added, w.Ahead.added, w.Assigner.set)
+	return w
 }
 
 // ServeHTTP answers an AdmissionReview of admission.k8s.io/v1 about a pod.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	share := g.bodies.Any.Budget.Share()
-	defer share.GiveBack()
-	var answer []byte
-	text, err := g.bodies.Any.Read(w, r, nil, &share)
-	if err == nil {
-		answer, err = g.review(text)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), body.Status(err))
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(answer) // the caller may be gone
-}
-
-func (g *Gate) review(body []byte) (answer []byte, err error) {
-	review, err := readReview(body, &g.signs)
-	if err != nil {
-		return nil, err
-	}
-	told := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: review.uid, Allowed: true}}
-	told.APIVersion, told.Kind = admissionv1.SchemeGroupVersion.String(), "AdmissionReview"
-	if review.creates() && g.gates(&review.pod) { // gates cannot be added later
-		if told.Response.Patch, err = patchWithGate(&review.pod, g.name); err != nil {
-			return nil, err
+	g.answer(w, r, func(pod *corev1.Pod) []operation {
+		if !g.gates(pod) {
+			return nil
 		}
-		told.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
 		g.added.Inc()
-	}
-	return json.Marshal(told)
+		gate := corev1.PodSchedulingGate{Name: g.name}
+		if len(pod.Spec.SchedulingGates) > 0 {
+			return []operation{{"add", "/spec/schedulingGates/-", gate}}
+		}
+		return []operation{{"add", "/spec/schedulingGates", []any{gate}}}
+	})
 }
 
 // gates reports whether a pod is to be gated.
@@ -120,17 +106,7 @@ func hasGate(pod *corev1.Pod, name string) bool {
 	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == name })
 }
 
-// patchWithGate returns a JSON patch that adds the gate to a pod's own gates.
-func patchWithGate(pod *corev1.Pod, name string) ([]byte, error) {
-	gate := corev1.PodSchedulingGate{Name: name}
-	operation := map[string]any{"op": "add", "path": "/spec/schedulingGates", "value": []any{gate}}
-	if len(pod.Spec.SchedulingGates) > 0 {
-		operation["path"], operation["value"] = "/spec/schedulingGates/-", gate
-	}
-	return json.Marshal([]any{operation})
-}
-
-// kindDaemonSet is the controller whose pods are not gated, though they are opted in: where they run is for nobody to put off.
+// kindDaemonSet is the controller whose pods are left alone, though they are opted in: where they run is for nobody to put off.
 const kindDaemonSet = "DaemonSet"
 
 // systemClasses are the priority classes of what a cluster needs to work.
@@ -139,13 +115,12 @@ func systemClasses() []string { return []string{"system-node-critical", "system-
 // mayBeOptedIn reports whether GatePolicies gate a pod of no group like this one, whatever its scheduler and its node. What
 // the label of its namespace says, the selectors of a webhook have to tell.
 func mayBeOptedIn(pod *corev1.Pod) bool {
-	if label, labelled := pod.Labels[v1alpha1.LabelAhead]; labelled && label != "true" {
-		return false
-	}
-	for i := range pod.OwnerReferences {
-		if pod.OwnerReferences[i].Kind == kindDaemonSet {
-			return false
-		}
-	}
-	return !slices.Contains(systemClasses(), pod.Spec.PriorityClassName)
+	label, labelled := pod.Labels[v1alpha1.LabelAhead]
+	return (!labelled || label == "true") && mayBePutOff(pod)
+}
+
+// mayBePutOff reports whether it is for anybody but the pod to say when it runs, and by whose choice.
+func mayBePutOff(pod *corev1.Pod) bool {
+	return !slices.Contains(systemClasses(), pod.Spec.PriorityClassName) &&
+		!slices.ContainsFunc(pod.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.Kind == kindDaemonSet })
 }

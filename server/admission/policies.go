@@ -2,10 +2,12 @@ package admission
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"text/template"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/charts"
@@ -31,13 +33,22 @@ func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {
 	return ofMembers, ofPods
 }
 
-// Assignable are the schedulers that pods can be given to. What has no scheduler is default-scheduler's already, and pods
-// that are placed ahead are for schedulers that know nothing of muster.
+// Assignable lists the schedulers that pods can be given to, of all profiles. default-scheduler is none: it has the
+// pods already that name no scheduler.
 func Assignable(cfg *config.Configuration) (schedulers []string) {
 	for i := range cfg.Profiles {
-		p := &cfg.Profiles[i]
-		if p.SchedulerName != corev1.DefaultSchedulerName && p.Gates != config.GatesUntilPlace {
-			schedulers = append(schedulers, p.SchedulerName)
+		if name := cfg.Profiles[i].SchedulerName; name != corev1.DefaultSchedulerName {
+			schedulers = append(schedulers, name)
+		}
+	}
+	return schedulers
+}
+
+// SetsByKind lists the schedulers of profiles that are the default for kinds.
+func SetsByKind(cfg *config.Configuration) (schedulers []string) {
+	for i := range cfg.Profiles {
+		if len(cfg.Profiles[i].DefaultFor) > 0 {
+			schedulers = append(schedulers, cfg.Profiles[i].SchedulerName)
 		}
 	}
 	return schedulers
@@ -55,10 +66,25 @@ func ManagedPolicy(schedulers []string) string {
 	return policy("managed", map[string]any{"name": PolicyName + "-managed", "schedulers": schedulers})
 }
 
-// SchedulerPolicy has the API server give the pods of labelled namespaces to one of these schedulers when they are created.
-func SchedulerPolicy(schedulers, gated []string, kinds []config.GangKind, managed bool) string {
+// SchedulerPolicy has the API server give pods that name no scheduler to the one of a profile when they are created: by the label
+// of their namespace, and by their kind. It gates them where no webhook does.
+func SchedulerPolicy(cfg *config.Configuration, managed bool) string {
+	schedulers, claims := Assignable(cfg), []map[string]any(nil)
+	for i := range cfg.Profiles {
+		if p := &cfg.Profiles[i]; len(p.DefaultFor) > 0 {
+			claims = append(claims, map[string]any{"scheduler": p.SchedulerName, "kinds": p.DefaultFor})
+		}
+	}
+	var gated, ahead []string
+	if cfg.Serving.WebhookListen == "" {
+		gated, ahead = Gated(cfg)
+		other := func(name string) bool { return !slices.Contains(schedulers, name) }
+		gated, ahead = slices.DeleteFunc(gated, other), slices.DeleteFunc(ahead, other)
+	}
+	spared := []string{metav1.NamespaceSystem, cfg.LeaderElection.ResourceNamespace}
 	return policy("scheduler", map[string]any{
-		"name": PolicyName + "-scheduler", "schedulers": schedulers, "gated": gated, "kinds": kinds, "managed": managed,
+		"name": PolicyName + "-scheduler", "schedulers": schedulers, "claims": claims, "spared": slices.Compact(spared),
+		"gated": gated, "ahead": ahead, "kinds": cfg.Gangs.Kinds, "managed": managed,
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 	some := []string{"default-scheduler"}
 	gates, managed := GatePolicies(some, some, config.GangKinds()), ManagedPolicy(some)
-	records, whole := RecordPolicy("muster-records"), SchedulerPolicy(some, some, config.GangKinds(), true)
+	records, whole := RecordPolicy("muster-records"), SchedulerPolicy(claiming(config.GangKindJobSet), true)
 	muster := Account{Name: "m", Muster: true}.Policy()
 	rescheduler := Account{Name: "r", Rescheduler: true}.Policy()
 	says := func(policy, text string) {
@@ -50,6 +50,10 @@ func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 			says(of, fmt.Sprintf("%q", mark))
 		}
 	}
+	for _, name := range ownNames() {
+		says(whole, fmt.Sprintf("%q", name))
+	}
+	says(whole, fmt.Sprintf("%q", labelName))
 	for _, gate := range []string{v1alpha1.SchedulingGate, v1alpha1.AheadGate} {
 		says(gates, fmt.Sprintf("{name: %q}", gate))
 		says(gates, fmt.Sprintf("gate.name == %q", gate))
@@ -65,6 +69,8 @@ func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 	says(managed, v1alpha1.LabelManaged+`: "true"`)
 	says(managed, fmt.Sprintf(`requests: {%q: "1", %q: "1"}`, v1alpha1.ResourceManaged, v1alpha1.ResourceBound))
 	says(whole, fmt.Sprintf("labels[%q]", v1alpha1.LabelScheduler))
+	says(whole, fmt.Sprintf("{key: %s, operator: DoesNotExist}", v1alpha1.LabelScheduler))
+	says(whole, fmt.Sprintf("{name: %q}", v1alpha1.AheadGate))
 	says(whole, fmt.Sprintf("schedulerName == %q", corev1.DefaultSchedulerName))
 	says(records, fmt.Sprintf("%q", record.Annotation))
 	says(muster, fmt.Sprintf("[%q]", record.Annotation))
@@ -77,5 +83,26 @@ func TestPoliciesSayWhatTheProgramSays(t *testing.T) {
 		string(scaleup.ConditionRearrangingHelps), scaleup.LabelRequest, reschedulingv1alpha1.TaintClosed,
 	} {
 		says(rescheduler, fmt.Sprintf("%q", annotation))
+	}
+}
+
+// claiming returns a configuration with a profile that is the default for a kind.
+func claiming(kind config.GangKind) *config.Configuration {
+	cfg := config.Default()
+	cfg.Gangs.Kinds = config.GangKinds()
+	p := &cfg.Profiles[0]
+	p.SchedulerName, p.DefaultFor = "batch", []config.GangKind{kind}
+	p.NodeSelection, p.Gates, p.Shortlist = config.NodeSelectionMuster, config.GatesUntilPlace, nil
+	return cfg
+}
+
+// A profile may be the default for the kinds that the policies know pods by, and for no other.
+func TestAProfileIsTheDefaultForKindsThatPodsShow(t *testing.T) {
+	for _, kind := range config.GangKinds() {
+		cfg := claiming(kind)
+		shown := policy("shows", map[string]any{"kinds": []config.GangKind{kind}}) != "\n"
+		if errs := cfg.Validate(); shown != (len(errs) == 0) {
+			t.Errorf("pods show %s: %t, and a profile that is the default for it has the errors %v", kind, shown, errs)
+		}
 	}
 }

@@ -2,8 +2,10 @@ package admission
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/go-faster/jx"
@@ -15,9 +17,62 @@ import (
 	"muster.dev/muster/api/bounded"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/predicates"
+	"muster.dev/muster/server/body"
 )
 
-// admissionReview has the fields of an AdmissionReview that the rule of gates reads. Anybody who
+// reviewer answers reviews for a webhook.
+type reviewer struct {
+	bodies   *body.Readers
+	profiles *predicates.Profiles
+	signs    operators.Signs
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// answer answers an AdmissionReview of admission.k8s.io/v1 about a pod: what is created is changed by a patch of it, and what
+// is not created by none, as gates and schedulers cannot be added later.
+func (v *reviewer) answer(w http.ResponseWriter, r *http.Request, patch func(*corev1.Pod) []operation) {
+	share := v.bodies.Any.Budget.Share()
+	defer share.GiveBack()
+	var answer []byte
+	text, err := v.bodies.Any.Read(w, r, nil, &share)
+	if err == nil {
+		answer, err = v.review(text, patch)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), body.Status(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answer) //nolint:gosec // it is JSON; the caller may be gone
+}
+
+func (v *reviewer) review(text []byte, patch func(*corev1.Pod) []operation) (answer []byte, err error) {
+	review, err := readReview(text, &v.signs)
+	if err != nil {
+		return nil, err
+	}
+	told := admissionv1.AdmissionReview{Response: &admissionv1.AdmissionResponse{UID: review.uid, Allowed: true}}
+	told.APIVersion, told.Kind = admissionv1.SchemeGroupVersion.String(), "AdmissionReview"
+	if !review.creates() {
+		return json.Marshal(told)
+	}
+	if operations := patch(&review.pod); len(operations) > 0 {
+		if told.Response.Patch, err = json.Marshal(operations); err != nil {
+			return nil, err
+		}
+		told.Response.PatchType = new(admissionv1.PatchTypeJSONPatch)
+	}
+	return json.Marshal(told)
+}
+
+// admissionReview has the fields of an AdmissionReview that the rules of webhooks read. Anybody who
 // may create pods writes most of it, so no other field of the pod is decoded: neither its
 // quantities nor its lists of unlimited length.
 type admissionReview struct {
@@ -91,7 +146,7 @@ func word[T ~string](to *T) func(*jx.Decoder) error {
 
 func (r *admissionReview) read(d *jx.Decoder) error {
 	resource := map[string]func(*jx.Decoder) error{"group": word(&r.group), "resource": word(&r.plural)}
-	labels := slices.Concat(v1alpha1.GroupLabels(), []string{v1alpha1.LabelAhead}, r.signs.Labels)
+	labels := slices.Concat(v1alpha1.GroupLabels(), []string{v1alpha1.LabelAhead, labelName}, r.signs.Labels)
 	annotations := append([]string{v1alpha1.AnnotationKoordinatorName}, r.signs.Annotations...)
 	object := map[string]func(*jx.Decoder) error{
 		"metadata": func(d *jx.Decoder) error {

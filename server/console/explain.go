@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
@@ -36,6 +38,10 @@ func (s *Console) debugExplain(r *http.Request) (inspect.Answer, error) {
 			return nil, inspect.Refuse(http.StatusUnprocessableEntity, "%v", err)
 		}
 		told.NoProfile = err.Error()
+		if pod.Spec.SchedulerName == corev1.DefaultSchedulerName {
+			told.NoProfile += "; a pod that names none gets another one only as it is created, by the label " + v1alpha1.LabelScheduler +
+				" of its namespace or by its kind (profiles[].defaultFor)"
+		}
 		told.Summary = told.State()
 		return explainPage{told}, nil
 	}

@@ -49,6 +49,22 @@ func TestExplainSaysOfEveryNodeWhatSpeaksForAndAgainstIt(t *testing.T) {
 	}
 }
 
+func TestExplainSaysHowAPodComesToAnotherSchedulerThanTheDefaultOne(t *testing.T) {
+	for scheduler, want := range map[string]bool{"default-scheduler": true, "theirs": false} {
+		b := newBench(t, benchOptions{profiles: "profiles: [{schedulerName: batch}]"})
+		pod := servertest.Pod("p", "1")
+		pod.Spec.SchedulerName = scheduler
+		if err := b.Cluster.Set(pod); err != nil {
+			t.Fatal(err)
+		}
+		_, page := b.Get("/debug/explain?pod=default/p")
+		if says := strings.Contains(page, "by the label muster.dev/scheduler of its namespace"); says != want ||
+			!strings.Contains(page, `no profile for spec.schedulerName "`+scheduler+`"`) {
+			t.Errorf("of a pod of %s it says %s", scheduler, page)
+		}
+	}
+}
+
 func TestExplainSaysWhatAGatedPodWaitsFor(t *testing.T) {
 	b := newBench(t, benchOptions{gangs: true})
 	b.Node("a", "4")

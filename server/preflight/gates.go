@@ -13,35 +13,36 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/admission"
 )
 
 // policies tells whether the policies that gate pods are there, as this muster wants them.
 func (l *look) policies() error {
-	wanted, err := gatePolicies(l.members, l.pods, l.Config.Gangs.Kinds)
-	for i, policy := range wanted {
-		l.policy([]string{"policy that gates members", "policy that gates pods of no group"}[i], policy)
+	wanted, err := policies(admission.GatePolicies(l.members, l.pods, l.Config.Gangs.Kinds))
+	for i, want := range wanted {
+		l.policy(Check{
+			Check: []string{"policy that gates members", "policy that gates pods of no group"}[i], Follows: "pods are gated when they are created",
+		}, "nobody is gated yet", "muster gate-policy", want)
 	}
 	return err
 }
 
-// gatePolicy is a policy that gates pods, with its bindings.
-type gatePolicy struct {
+// policy is a policy that changes pods, with its bindings.
+type policy struct {
 	*admissionregistrationv1.MutatingAdmissionPolicy
 	bindings []*admissionregistrationv1.MutatingAdmissionPolicyBinding
 }
 
-// gatePolicies reads what 'muster gate-policy' prints.
-func gatePolicies(ofMembers, ofPods []string, kinds []config.GangKind) (all []gatePolicy, err error) {
-	for document := range strings.SplitSeq(admission.GatePolicies(ofMembers, ofPods, kinds), "\n---\n") {
+// policies reads what a command of muster's prints.
+func policies(printed string) (all []policy, err error) {
+	for document := range strings.SplitSeq(printed, "\n---\n") {
 		object, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), []byte(document))
 		if err != nil {
 			return nil, err
 		}
 		switch object := object.(type) {
 		case *admissionregistrationv1.MutatingAdmissionPolicy:
-			all = append(all, gatePolicy{MutatingAdmissionPolicy: object})
+			all = append(all, policy{MutatingAdmissionPolicy: object})
 		case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
 			all[len(all)-1].bindings = append(all[len(all)-1].bindings, object)
 		}
@@ -54,12 +55,14 @@ func (l *look) named(printed string) string {
 	return l.Name + strings.TrimPrefix(printed, admission.PolicyName)
 }
 
-func (l *look) policy(what string, want gatePolicy) {
-	c := Check{Check: what, State: OK, Found: l.named(want.Name) + " is current", Follows: "pods are gated when they are created"}
+// policy tells whether a policy is there, in one of the forms that a command prints. Without says what is so while it is not.
+func (l *look) policy(c Check, without, command string, forms ...policy) {
+	name := l.named(forms[0].Name)
+	c.State, c.Found = OK, name+" is current"
 	registration := l.Client.AdmissionregistrationV1()
-	got, err := registration.MutatingAdmissionPolicies().Get(l.ctx, l.named(want.Name), metav1.GetOptions{})
-	current := err == nil && samePolicy(&got.Spec, &want.Spec)
-	for _, want := range want.bindings {
+	got, err := registration.MutatingAdmissionPolicies().Get(l.ctx, name, metav1.GetOptions{})
+	current := err == nil && slices.ContainsFunc(forms, func(want policy) bool { return samePolicy(&got.Spec, &want.Spec) })
+	for _, want := range forms[0].bindings {
 		if err != nil {
 			break
 		}
@@ -72,12 +75,12 @@ func (l *look) policy(what string, want gatePolicy) {
 	switch {
 	case apierrors.IsNotFound(err):
 		c.State, c.Found = Missing, err.Error()
-		c.Follows = "nobody is gated yet: install the chart, or muster gate-policy | kubectl apply --server-side -f -"
+		c.Follows = without + ": install the chart, or " + command + " | kubectl apply --server-side -f -"
 	case err != nil:
 		c.State, c.Found, c.Follows = Unknown, err.Error(), "ask as somebody who may read policies"
 	case !current:
-		c.State, c.Required, c.Found = Missing, true, l.named(want.Name)+" differs from what muster gate-policy prints"
-		c.Follows = "upgrade the chart, or apply what muster gate-policy prints"
+		c.State, c.Required, c.Found = Missing, true, name+" differs from what "+command+" prints"
+		c.Follows = "upgrade the chart, or apply what " + command + " prints"
 	}
 	l.add(c)
 }
@@ -123,17 +126,13 @@ func withDefaults(m *admissionregistrationv1.MatchResources) *admissionregistrat
 	return m
 }
 
-// webhook tells whether the API server asks muster for gates.
-func (l *look) webhook() {
-	c := Check{Check: "webhook that gates pods", State: OK, Found: l.Name + " is registered", Follows: "pods are gated when they are created"}
-	paths := []string{"/webhook/gates"}
-	if len(l.pods) > 0 {
-		paths = append(paths, "/webhook/ahead")
-	}
+// webhook tells whether the API server asks muster at some paths. Without says what is so while it does not.
+func (l *look) webhook(c Check, without string, paths ...string) {
+	c.State, c.Found = OK, l.Name+" is registered"
 	got, err := l.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(l.ctx, l.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		c.State, c.Found, c.Follows = Missing, err.Error(), "nobody is gated yet: install the chart, or register the webhook"
+		c.State, c.Found, c.Follows = Missing, err.Error(), without+": install the chart, or register the webhook"
 	case err != nil:
 		c.State, c.Found, c.Follows = Unknown, err.Error(), "ask as somebody who may read webhook configurations"
 	default:
@@ -145,11 +144,20 @@ func (l *look) webhook() {
 		for i := range got.Webhooks {
 			if len(got.Webhooks[i].ClientConfig.CABundle) == 0 {
 				c.State, c.Required, c.Found = Missing, true, got.Webhooks[i].Name+" has no caBundle"
-				c.Follows = "nobody is gated, until what has signed muster's certificate is there"
+				c.Follows = without + ", until what has signed muster's certificate is there"
 			}
 		}
 	}
 	l.add(c)
+}
+
+// gatesByWebhook tells whether the API server asks muster for gates.
+func (l *look) gatesByWebhook() {
+	paths := []string{"/webhook/gates"}
+	if len(l.pods) > 0 {
+		paths = append(paths, "/webhook/ahead")
+	}
+	l.webhook(Check{Check: "webhook that gates pods", Follows: "pods are gated when they are created"}, "nobody is gated yet", paths...)
 }
 
 func calls(c *admissionregistrationv1.WebhookClientConfig, path string) bool {

@@ -52,11 +52,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	l.features()
 	l.nativeGroups()
 	if l.gated && l.byWebhook {
-		l.webhook()
+		l.gatesByWebhook()
 	} else if l.gated {
 		if err := l.policies(); err != nil {
 			return nil, err
 		}
+	}
+	if err := l.schedulers(); err != nil {
+		return nil, err
 	}
 	l.rights()
 	l.scheduler()

@@ -21,6 +21,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/admission"
 )
 
 const someFeatures = `# TYPE kubernetes_feature_enabled gauge
@@ -39,9 +40,9 @@ func report(t *testing.T, served string, policies bool, refused []string, change
 	return run(t, options(served, policies, refused, change))
 }
 
-// options look at such a cluster.
-func options(served string, policies bool, refused []string, change func(*config.Configuration)) Options {
-	client := fake.NewClientset()
+// options look at such a cluster, which has some objects.
+func options(served string, policies bool, refused []string, change func(*config.Configuration), objects ...runtime.Object) Options {
+	client := fake.NewClientset(objects...)
 	discovery := client.Discovery().(*fakediscovery.FakeDiscovery)
 	discovery.FakedServerVersion = &version.Info{GitVersion: served}
 	resources := []metav1.APIResource{{Name: "validatingadmissionpolicies"}}
@@ -205,11 +206,11 @@ func TestAPolicyIsCurrentThatDiffersInDefaultsAlone(t *testing.T) {
 		"parameters":                   {func(s *spec) { s.ParamKind = &admissionregistrationv1.ParamKind{Kind: "ConfigMap"} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			policies, err := gatePolicies([]string{"default-scheduler"}, nil, config.GangKinds())
+			all, err := policies(admission.GatePolicies([]string{"default-scheduler"}, nil, config.GangKinds()))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := policies[0]
+			want := all[0]
 			got := want.DeepCopy()
 			test.change(&got.Spec)
 			if same := samePolicy(&got.Spec, &want.Spec); same != test.same {

@@ -228,13 +228,14 @@ func HostileCalls() []string {
 // HostileBodies are bodies of a size for each path that takes one.
 func HostileBodies(size int) map[string]map[string]string {
 	bodies := map[string]map[string]string{
-		"/filter":        {},
-		"/prioritize":    {},
-		"/preempt":       {},
-		"/bind":          {},
-		"/webhook/gates": {},
-		"/webhook/ahead": {},
-		"/debug/explain": {},
+		"/filter":                  {},
+		"/prioritize":              {},
+		"/preempt":                 {},
+		"/bind":                    {},
+		"/webhook/gates":           {},
+		"/webhook/ahead":           {},
+		"/debug/explain":           {},
+		"/webhook/scheduler/batch": {},
 	}
 	const about = `"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"schedulerName":"default-scheduler"}}`
 	for name, pod := range HostilePods(size - 300) {
@@ -244,7 +245,7 @@ func HostileBodies(size int) map[string]map[string]string {
 		bodies["/preempt"][name] = `{"Pod":` + pod + `,"NodeNameToMetaVictims":{"node-1":{"Pods":[{"UID":"u"}]}}}`
 		bodies["/preempt"]["of a victim: "+name] = `{` + about + `,"NodeNameToVictims":{"node-1":{"Pods":[` + pod + `]}}}`
 		bodies["/bind"][name] = `{"PodName":"p","PodNamespace":"d","PodUID":"u","Node":"node-1","Pod":` + pod + `}`
-		for _, webhook := range []string{"/webhook/gates", "/webhook/ahead"} {
+		for _, webhook := range []string{"/webhook/gates", "/webhook/ahead", "/webhook/scheduler/batch"} {
 			bodies[webhook][name] = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
 				`"operation":"CREATE","resource":{"version":"v1","resource":"pods"},"object":` + pod + `}}`
 			bodies[webhook]["beside: "+name] = `{"apiVersion":"admission.k8s.io/v1","request":{"uid":"u","operation":"CREATE",` +

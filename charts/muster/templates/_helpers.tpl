@@ -98,9 +98,41 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and (include "muster.tls.secret" .) (or (not .Values.tls.selfManaged.enabled) (include "muster.sidecar" .)) }}true{{ end }}
 {{- end }}
 
-{{- /* Whether the API server asks muster for gates. */}}
+{{- /* The profiles that are the default for kinds, each with its scheduler and kinds, as JSON. */}}
+{{- define "muster.claims" -}}
+{{- $claims := list }}
+{{- range include "muster.profiles" . | fromJsonArray }}
+{{- if .defaultFor }}
+{{- $claims = append $claims (dict "scheduler" (.schedulerName | default "default-scheduler") "kinds" .defaultFor) }}
+{{- end }}
+{{- end }}
+{{- toJson $claims }}
+{{- end }}
+
+{{- /* The scheduler names that pods can be given to, as JSON. */}}
+{{- define "muster.schedulerNames.assignable" -}}
+{{- without (include "muster.schedulerNames" . | fromJsonArray) "default-scheduler" | toJson }}
+{{- end }}
+
+{{- /* Whether pods are given to schedulers. */}}
+{{- define "muster.assigns" -}}
+{{- if or .Values.schedulerPolicy (include "muster.claims" . | fromJsonArray) }}true{{ end }}
+{{- end }}
+
+{{- /* Whether the API server has MutatingAdmissionPolicies. */}}
+{{- define "muster.mutates" -}}{{ if semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version }}true{{ end }}{{- end }}
+
+{{- /* Whether the API server asks muster for schedulers of pods: where it has no policies for it. */}}
+{{- define "muster.assigns.webhook" -}}
+{{- if and (include "muster.assigns" .) .Values.webhook.enabled (not (include "muster.mutates" .)) }}true{{ end }}
+{{- end }}
+
+{{- /* Namespaces in which nothing is set by kind, as JSON. */}}
+{{- define "muster.spared" -}}{{ list "kube-system" .Release.Namespace | uniq | toJson }}{{- end }}
+
+{{- /* Whether the API server asks muster for gates, or for schedulers. */}}
 {{- define "muster.webhook" -}}
-{{- if and (include "muster.gates" .) .Values.webhook.enabled }}true{{ end }}
+{{- if and (or (include "muster.gates" .) (include "muster.assigns.webhook" .)) .Values.webhook.enabled }}true{{ end }}
 {{- end }}
 
 {{- /* Whether somebody outside of muster's pod calls it: there is a Service then. */}}
@@ -222,7 +254,7 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
 {{- fail "tls.allowedClientNames: an empty list lets nobody call" }}
 {{- end }}
 {{- if and .Values.webhook.clientCA (not (include "muster.webhook" .)) }}
-{{- fail "webhook.clientCA is about who may ask for gates, which needs webhook.enabled, and a profile with gates other than Never" }}
+{{- fail "webhook.clientCA is about who may ask for gates, or for schedulers before Kubernetes 1.36, which needs webhook.enabled, and a profile with gates other than Never, or with defaultFor" }}
 {{- end }}
 {{- if and .Values.webhook.allowedClientNames (not .Values.webhook.clientCA) }}
 {{- fail "webhook.allowedClientNames needs webhook.clientCA: nobody is asked for a name without it" }}

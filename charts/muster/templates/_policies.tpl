@@ -29,18 +29,31 @@ muster lifts the gate of one that turns out to be of no gang.
   kinds  of controllers whose pods start together (gangs.kinds)
 */}}
 {{- define "muster.policy.isMember" -}}
-["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"
-  {{- with include "muster.policy.labelsOfKinds" . }},{{ . }}{{ end }}].exists(label,
+["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label,
   object.metadata.?labels[?label].orValue("") != "") ||
-{{- with include "muster.policy.annotationsOfKinds" . }}
-[{{ . }}].exists(annotation,
-  object.metadata.?annotations[?annotation].orValue("") != "") ||
-{{- end }}
-{{- with include "muster.policy.ownersOfKinds" . }}
-object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) &&
-  owner.apiVersion.split("/")[0] + "/" + owner.kind in [{{ . }}]) ||
+{{- with include "muster.policy.shows" . }}
+{{ . }} ||
 {{- end }}
 object.metadata.?annotations[?"gang.scheduling.koordinator.sh/name"].orValue("").matches("^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$")
+{{- end }}
+
+{{- /* Pods that show that they may be of one of the kinds; nothing where no kind shows. */}}
+{{- define "muster.policy.shows" -}}
+{{- $or := "" }}
+{{- with include "muster.policy.labelsOfKinds" . }}
+{{- $or }}[{{ . }}].exists(label,
+  object.metadata.?labels[?label].orValue("") != "")
+{{- $or = " ||\n" }}
+{{- end }}
+{{- with include "muster.policy.annotationsOfKinds" . }}
+{{- $or }}[{{ . }}].exists(annotation,
+  object.metadata.?annotations[?annotation].orValue("") != "")
+{{- $or = " ||\n" }}
+{{- end }}
+{{- with include "muster.policy.ownersOfKinds" . }}
+{{- $or }}object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) &&
+  owner.apiVersion.split("/")[0] + "/" + owner.kind in [{{ . }}])
+{{- end }}
 {{- end }}
 
 {{- /* By these a pod shows that it may be of one of the kinds: its labels, its annotations, or its controller. */}}
@@ -292,16 +305,91 @@ spec:
 {{- end }}
 
 {{- /*
-Gives the pods of namespaces that are labelled with one of the schedulers to it when they are created, and denies nothing. A pod
-keeps its scheduler if the pod names another one than default-scheduler, belongs to a DaemonSet or to the components that a
-cluster needs to work, or is muster's own: muster must not wait for itself.
+Pods whose scheduler may be set. A pod that names none has default-scheduler by now. muster's own are not: muster must not wait
+for itself.
+*/}}
+{{- define "muster.policy.namesNoScheduler" -}}
+- expression: object.spec.schedulerName == "default-scheduler"
+  name: names-no-scheduler
+- expression: '!has(object.spec.nodeName)'
+  name: without-a-node
+- expression: '!(object.metadata.?labels[?"app.kubernetes.io/name"].orValue("") in ["muster","muster-rescheduler"])'
+  name: not-of-muster
+{{ include "muster.policy.notToBePutOff" . }}
+{{- end }}
 
-The order of policies is not defined, and one whose conditions do not hold at its turn is not asked again. So this one also does
-what those would do that look at the scheduler: it gates members of gangs, and makes pods managed. Conditions of a policy do not
-see the namespace: its binding does.
+{{- /*
+The scheduler of a pod by what it shows: that of the first profile that is the default for one of its kinds.
+
+  claims  the profiles that are the default for some, each with its scheduler and kinds, in their order
+*/}}
+{{- define "muster.policy.schedulerByKind" -}}
+{{- range .claims }}
+{{- include "muster.policy.shows" . }} ? {{ toJson .scheduler }} :
+{{ end }}"default-scheduler"
+{{- end }}
+
+{{- /* The label of a namespace decides about its pods, by whatever value, and so names a namespace that is spared else. */}}
+{{- define "muster.policy.namespacesByKind" -}}
+matchExpressions:
+- {key: muster.dev/scheduler, operator: DoesNotExist}
+- {key: kubernetes.io/metadata.name, operator: NotIn, values: {{ toJson .spared }}}
+{{- end }}
+
+{{- /* Sets the scheduler of a pod to the variable of that name, and does what the policies would that look at it. */}}
+{{- define "muster.policy.setScheduler" -}}
+mutations:
+- applyConfiguration:
+    expression: |-
+      Object{spec: Object.spec{schedulerName: variables.scheduler}}
+  patchType: ApplyConfiguration
+{{- if .gated }}
+- applyConfiguration:
+    expression: |-
+      variables.scheduler in {{ toJson .gated }} && variables.member && !has(object.spec.schedulingGroup) ?
+      {{ include "muster.policy.addGate" "muster.dev/gang" | indent 6 | trim }} : Object{}
+  patchType: ApplyConfiguration
+{{- end }}
+{{- if .ahead }}
+- applyConfiguration:
+    expression: |-
+      variables.scheduler in {{ toJson .ahead }} && !variables.member && !has(object.spec.schedulingGroup) &&
+        object.metadata.?labels[?"muster.dev/ahead"].orValue(
+          namespaceObject.metadata.?labels[?"muster.dev/ahead"].orValue("")) == "true" ?
+      {{ include "muster.policy.addGate" "muster.dev/ahead" | indent 6 | trim }} : Object{}
+  patchType: ApplyConfiguration
+{{- end }}
+{{- if .managed }}
+- applyConfiguration:
+    expression: |-
+      namespaceObject.metadata.?labels[?"muster.dev/managed"].orValue("") == "true" ||
+      ["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label, object.metadata.?labels[?label].hasValue()) ?
+      {{ include "muster.policy.manage" . | indent 6 | trim }} : Object{}
+  patchType: ApplyConfiguration
+{{- end }}
+reinvocationPolicy: Never
+variables:
+{{- if .gated }}
+- expression: |-
+    {{- include "muster.policy.isMember" . | nindent 4 }}
+  name: member
+{{- end }}
+{{- end }}
+
+{{- /*
+Gives pods that name no scheduler to one when they are created, and denies nothing: the pods of a namespace to the one that its
+label names, and others by the kind that they show. A pod keeps its scheduler if the pod names another one than
+default-scheduler, belongs to a DaemonSet or to the components that a cluster needs to work, or is muster's own.
+
+The order of policies is not defined, and one whose conditions do not hold at its turn is not asked again. So these also do
+what those would do that look at the scheduler: they gate pods, and make them managed. Conditions of a policy do not see the
+namespace: its binding does.
 
   schedulers  that pods can be given to
+  claims      the profiles that are the default for kinds, if there are any
+  spared      namespaces in which nothing is set by kind
   gated       those whose members of gangs are gated, if there are any
+  ahead       those of them whose pods of no group are, too, if there are any
   kinds       of controllers whose pods start together
   managed     whether pods are made managed
 */}}
@@ -314,37 +402,11 @@ metadata:
 spec:
   failurePolicy: Ignore
   matchConditions:
-  - expression: object.spec.schedulerName == "default-scheduler"
-    name: names-no-scheduler
-  - expression: '!has(object.spec.nodeName)'
-    name: without-a-node
-  - expression: '!(object.metadata.?labels[?"app.kubernetes.io/name"].orValue("") in ["muster","muster-rescheduler"])'
-    name: not-of-muster
-  {{- include "muster.policy.notToBePutOff" . | nindent 2 }}
+  {{- include "muster.policy.namesNoScheduler" . | nindent 2 }}
   {{- include "muster.policy.createdPods" . | nindent 2 }}
-  mutations:
-  - applyConfiguration:
-      expression: |-
-        Object{spec: Object.spec{schedulerName:
-          namespaceObject.metadata.labels["muster.dev/scheduler"]}}
-    patchType: ApplyConfiguration
-  {{- if .gated }}
-  - applyConfiguration:
-      expression: |-
-        namespaceObject.metadata.labels["muster.dev/scheduler"] in {{ toJson .gated }} &&
-          !has(object.spec.schedulingGroup) && ({{ include "muster.policy.isMember" . | indent 8 | trim }}) ?
-        {{ include "muster.policy.addGate" "muster.dev/gang" | indent 8 | trim }} : Object{}
-    patchType: ApplyConfiguration
-  {{- end }}
-  {{- if .managed }}
-  - applyConfiguration:
-      expression: |-
-        namespaceObject.metadata.labels[?"muster.dev/managed"].orValue("") == "true" ||
-        ["scheduling.x-k8s.io/pod-group","pod-group.scheduling.sigs.k8s.io","muster.dev/pod-group"].exists(label, object.metadata.?labels[?label].hasValue()) ?
-        {{ include "muster.policy.manage" . | indent 8 | trim }} : Object{}
-    patchType: ApplyConfiguration
-  {{- end }}
-  reinvocationPolicy: Never
+  {{- include "muster.policy.setScheduler" . | nindent 2 }}
+  - expression: namespaceObject.metadata.labels["muster.dev/scheduler"]
+    name: scheduler
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -356,6 +418,38 @@ spec:
       matchExpressions:
       - {key: muster.dev/scheduler, operator: In, values: {{ toJson .schedulers }}}
   policyName: {{ .name }}
+{{- if .claims }}
+---
+# Gives pods of kinds to the profile that is their default.
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata:
+  name: {{ .name }}-kinds{{ include "muster.policy.labels" . }}
+spec:
+  failurePolicy: Ignore
+  matchConditions:
+  {{- include "muster.policy.namesNoScheduler" . | nindent 2 }}
+  - expression: |-
+      (
+      {{- include "muster.policy.schedulerByKind" . | nindent 8 }}
+      ) != "default-scheduler"
+    name: of-a-kind
+  {{- include "muster.policy.createdPods" . | nindent 2 }}
+  {{- include "muster.policy.setScheduler" . | nindent 2 }}
+  - expression: |-
+      {{- include "muster.policy.schedulerByKind" . | nindent 6 }}
+    name: scheduler
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}-kinds{{ include "muster.policy.labels" . }}
+spec:
+  matchResources:
+    namespaceSelector:
+      {{- include "muster.policy.namespacesByKind" . | nindent 6 }}
+  policyName: {{ .name }}-kinds
+{{- end }}
 {{- end }}
 
 {{- /*

@@ -112,6 +112,7 @@ func All() []Attack {
 		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd()},
 		[]Attack{tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
+		ownerAttacks(),
 		sumAttacks(),
 		[]Attack{endlessGrace(), forgedRecords(), forgedOrder()},
 		accountAttacks(),

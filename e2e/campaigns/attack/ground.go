@@ -100,7 +100,9 @@ func open(ctx context.Context, dir string, progress io.Writer) (_ *ground, err e
 	if err := muster.CreateCRDs(ctx, g.dynamic); err != nil {
 		return nil, err
 	}
-	for _, prepare := range []func(context.Context) error{g.createNamespaces, g.admitTenant, g.admitAccount, g.startMuster, g.startGuarded} {
+	for _, prepare := range []func(context.Context) error{
+		g.createNamespaces, g.defineOwners, g.admitTenant, g.admitAccount, g.startMuster, g.startGuarded,
+	} {
 		if err := prepare(ctx); err != nil {
 			return nil, err
 		}
@@ -160,6 +162,9 @@ func (g *ground) ended() error {
 func (g *ground) clear(ctx context.Context) error {
 	now, all := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}
 	for _, namespace := range []string{tenantNamespace, othersNamespace} {
+		if err := g.dynamic.Resource(jobSets).Namespace(namespace).DeleteCollection(ctx, now, all); err != nil {
+			return fmt.Errorf("delete the JobSets of %s: %w", namespace, err)
+		}
 		if err := g.client.CoreV1().Pods(namespace).DeleteCollection(ctx, now, all); err != nil {
 			return fmt.Errorf("delete the pods of %s: %w", namespace, err)
 		}

@@ -67,7 +67,7 @@ func (g *ground) createNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// admitTenant lets somebody do with pods and PodGroups of one namespace what they like, and nothing else.
+// admitTenant lets somebody do with pods, PodGroups and JobSets of one namespace what they like, and nothing else.
 func (g *ground) admitTenant(ctx context.Context) (err error) {
 	const name = "tenant"
 	if g.tenant, err = g.newUser(name); err != nil {
@@ -76,6 +76,7 @@ func (g *ground) admitTenant(ctx context.Context) (err error) {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"*"}},
 		{APIGroups: []string{v1alpha1.GroupX, v1alpha1.GroupSigs}, Resources: []string{"podgroups"}, Verbs: []string{"*"}},
+		{APIGroups: []string{jobSets.Group}, Resources: []string{jobSets.Resource}, Verbs: []string{"*"}},
 	}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
