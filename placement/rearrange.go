@@ -19,6 +19,8 @@ const (
 	mostNodes = 16
 	// leastLooks is how often a pod is held against a node, at least, before a search is given up.
 	leastLooks = 1 << 17
+	// manyScans is how often all nodes are looked at, besides once for each pod that minds others.
+	manyScans = 100
 )
 
 // rearrangement is a search for places of enough pods of all groups, where the best nodes in the order of the pods do not do.
@@ -62,7 +64,7 @@ func (p *Plan) rearrange(demands []Demand, deadline time.Time) (outcomes []Outco
 			r.worth = worth.otherwise(r.plan.random)
 		}
 		pods, all := r.chosen()
-		if r.place(pods, nil) {
+		if r.place(pods, candidates{}) {
 			return r.outcomes(), false
 		}
 		if all && !r.cut {
@@ -97,7 +99,13 @@ func (r *rearrangement) promises() bool {
 	for kind, alike := range kinds {
 		r.domains[kind] = newDomains(r.plan, alike[0], len(alike))
 	}
-	r.looks = max(leastLooks, 2*len(pods)*r.plan.Snapshot().NodeCount())
+	scans := manyScans
+	for _, pod := range pods {
+		if mindsOthers(pod) {
+			scans++
+		}
+	}
+	r.looks = max(leastLooks, scans*r.plan.Snapshot().NodeCount())
 	return true
 }
 
@@ -138,26 +146,22 @@ func (r *rearrangement) easiest(d Demand) []*cluster.Pod {
 	return pods[:max(d.AtLeast, 0)]
 }
 
-// place puts pods on nodes in their order. It reports false, with none of them on a node, if it finds no way. The first one
-// must not come to some nodes.
-func (r *rearrangement) place(pods []*cluster.Pod, but []int32) bool {
+// place puts pods on nodes in their order. It reports false, with none of them on a node, if it finds no way. Before
+// are the candidates of the pod before them.
+func (r *rearrangement) place(pods []*cluster.Pod, before candidates) bool {
 	if len(pods) == 0 {
 		return true
 	}
 	pod, plan, kept := pods[0], r.plan, r.plan.kept
 	plan.keepPromises(pod)
-	nodes := r.nodesFor(pod, but)
-	for i, index := range nodes {
-		plan.Put(pod, index)
-		r.places[pod] = index
-		var other []int32
-		if len(pods) > 1 && plan.kinds.of(pods[1]) == plan.kinds.of(pod) {
-			other = slices.Concat(but, nodes[:i])
-		}
-		if r.place(pods[1:], other) {
+	to := r.candidatesFor(pod, before)
+	for i, candidate := range to.nodes {
+		plan.Put(pod, candidate.index)
+		r.places[pod] = candidate.index
+		if r.place(pods[1:], to.after(i)) {
 			return true
 		}
-		plan.Take(pod, index) // to undo the moves of all pods behind it again would double the moves each time
+		plan.Take(pod, candidate.index) // to undo the moves of all pods behind it again would double the moves each time
 		if r.returns--; r.returns < 0 || r.over() {
 			r.cut = true
 			break
@@ -168,37 +172,76 @@ func (r *rearrangement) place(pods []*cluster.Pod, but []int32) bool {
 	return false
 }
 
-// nodesFor returns the nodes to try for a pod, the best first.
-func (r *rearrangement) nodesFor(pod *cluster.Pod, but []int32) []int32 {
-	type node struct {
-		index int32
-		cost  float64
+// candidates are nodes to try for pods of a kind.
+type candidates struct {
+	kind  predicates.Class
+	nodes []candidate // the best first
+	cut   bool        // there are more of them
+	but   []int32     // nodes that were tried for pods of the kind with the same pods on nodes before them
+	taken int32       // the node that the pod before has come to
+}
+
+type candidate struct {
+	index int32
+	cost  float64
+}
+
+// after returns what the next pod starts from when one has come to the i-th node.
+func (c *candidates) after(i int) candidates {
+	next := *c
+	next.but, next.taken = slices.Clone(c.but), c.nodes[i].index
+	for _, tried := range c.nodes[:i] {
+		next.but = append(next.but, tried.index)
 	}
-	batch := r.plan.batch(pod)
-	domains := r.domains[r.plan.kinds.of(pod)]
-	best := make([]node, 0, mostNodes)
-	snap := r.plan.Snapshot()
-	r.looks -= snap.NodeCount()
-	for at := range snap.Nodes() {
-		if slices.Contains(but, at.Index) || r.plan.avoided[at.Index] || batch.trial.Verdict(at.Index) != predicates.Fits {
-			continue
+	return next
+}
+
+// add enters a node. Of too many the worst goes.
+func (c *candidates) add(next candidate) {
+	place, _ := slices.BinarySearchFunc(c.nodes, next, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+	if len(c.nodes) == mostNodes {
+		c.cut = true
+		if place == mostNodes {
+			return
 		}
-		next := node{at.Index, domains.rank(at.Index, r.turn) + r.worth.left(r.plan.Node(at.Index), pod)}
-		place, _ := slices.BinarySearchFunc(best, next, func(a, b node) int { return cmp.Compare(a.cost, b.cost) })
-		if len(best) == mostNodes {
-			r.cut = true
-			if place == mostNodes {
-				continue
+		c.nodes = c.nodes[:mostNodes-1]
+	}
+	c.nodes = slices.Insert(c.nodes, place, next)
+}
+
+// candidatesFor returns the nodes to try for a pod. Behind a pod like it that minds nobody only the node has changed to which
+// that has come, so the others need no second look.
+func (r *rearrangement) candidatesFor(pod *cluster.Pod, before candidates) candidates {
+	batch, kind := r.plan.batch(pod), r.plan.kinds.of(pod)
+	to := candidates{kind: kind}
+	if kind == before.kind {
+		to.but = before.but
+	}
+	look := func(index int32) {
+		r.looks--
+		if slices.Contains(to.but, index) || r.plan.avoided[index] || batch.trial.Verdict(index) != predicates.Fits {
+			return
+		}
+		to.add(candidate{index, r.domains[kind].rank(index, r.turn) + r.worth.left(r.plan.Node(index), pod)})
+	}
+	if kind == before.kind && !mindsOthers(pod) {
+		to.cut = before.cut
+		for _, c := range before.nodes {
+			if c.index == before.taken {
+				look(c.index)
+			} else if !slices.Contains(to.but, c.index) {
+				to.add(c)
 			}
-			best = best[:mostNodes-1]
 		}
-		best = slices.Insert(best, place, next)
 	}
-	nodes := make([]int32, len(best))
-	for i := range best {
-		nodes[i] = best[i].index
+	if len(to.nodes) == 0 && (to.cut || kind != before.kind || mindsOthers(pod)) {
+		to.cut = false
+		for node := range r.plan.Snapshot().Nodes() {
+			look(node.Index)
+		}
 	}
-	return nodes
+	r.cut = r.cut || to.cut
+	return to
 }
 
 // outcomes returns what was found.

@@ -226,7 +226,7 @@ func TestGroupsAreRearranged(t *testing.T) {
 		"a group before another one":            {of(4, 4), []group{{2, of(2, 2)}, {1, of(4)}}, true},
 		"exactly full":                          {of(10, 10, 10), []group{{9, of(1, 2, 3, 3, 3, 4, 4, 5, 5)}}, true},
 		"too little in one piece":               {of(3, 3), []group{{3, of(2, 2, 2)}, {0, of(1)}}, false},
-		"a pod without a GPU leaves it":        {[]amount{{4, 1}, {4, 0}}, []group{{2, []amount{{4, 0}, {4, 1}}}}, true},
+		"a pod without a GPU leaves it":         {[]amount{{4, 1}, {4, 0}}, []group{{2, []amount{{4, 0}, {4, 1}}}}, true},
 		"the smaller ones of a group":           {of(5, 3), []group{{2, of(5, 2, 3)}, {1, of(3)}}, true},
 		"a GPU is what there is least of":       {[]amount{{6, 0}, {5, 1}}, []group{{1, []amount{{5, 1}, {6, 0}}}, {1, []amount{{1, 1}}}}, true},
 		"the last chip for the cheaper choice": {
