@@ -65,13 +65,16 @@ type Asks struct {
 	Apart bool
 	// Alone says in words why the pods start one by one, "" when they do not.
 	Alone string
+	// Assisted says that kube-scheduler starts the pods together itself, and muster shows it the places. Started says that it
+	// has done so: others may follow one by one.
+	Assisted, Started bool
 	// Left says in words why the pods are left to kube-scheduler, which starts them together itself, "" when they are not.
 	Left string
 }
 
 func (a *Asks) equal(other *Asks) bool {
 	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Left == other.Left &&
-		slices.Equal(a.Roles, other.Roles)
+		a.Assisted == other.Assisted && a.Started == other.Started && slices.Equal(a.Roles, other.Roles)
 }
 
 // Silent reports whether nothing is asked, in either way.
@@ -92,6 +95,8 @@ type Affiliation struct {
 	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
 	Gang      string
 	MinMember int32
+	// Assisted and Started are those of the owner, see [Asks].
+	Assisted, Started bool
 	// Together names all gangs that start together, with its own; nil when it starts for itself.
 	Together []string
 	// Why says in words what makes it a member, or why it is none.
@@ -101,8 +106,13 @@ type Affiliation struct {
 }
 
 func (a *Affiliation) equal(other *Affiliation) bool {
-	return a.Kind == other.Kind && a.Gang == other.Gang && a.MinMember == other.MinMember && a.Why == other.Why &&
-		a.Unseen == other.Unseen && slices.Equal(a.Together, other.Together)
+	return a.Kind == other.Kind && a.Gang == other.Gang && a.Why == other.Why && a.Unseen == other.Unseen && a.AsksAsMuchAs(other)
+}
+
+// AsksAsMuchAs reports whether the same is asked for two members of a gang.
+func (a *Affiliation) AsksAsMuchAs(other *Affiliation) bool {
+	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && a.Started == other.Started &&
+		slices.Equal(a.Together, other.Together)
 }
 
 // Affiliator says to what pods belong. Its functions are pure.

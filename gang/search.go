@@ -215,16 +215,24 @@ type shortage struct {
 // any part gets more. It says why the others have none.
 func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
 	places, left := settle(parts, plan.Stay)
-	for i := range left {
-		outcome := plan.PlaceEnough(left[i].Pods, left[i].missing(), deadline)
-		if !outcome.Kept {
-			return nil, "", &shortage{shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount()), outcome.Late}
-		}
-		places = append(places, outcome.Places...)
-		left[i].Pods = left[i].Pods[len(outcome.Places):]
+	demands := make([]placement.Demand, len(left))
+	for i, part := range left {
+		demands[i] = placement.Demand{Pods: part.Pods, AtLeast: part.missing()}
 	}
-	for _, p := range left {
-		more := plan.PlaceAll(p.Pods, 0, deadline)
+	together := plan.PlaceTogether(demands, deadline)
+	if !together.Kept {
+		i := len(together.Enough) - 1
+		outcome := together.Enough[i]
+		why := shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount())
+		if together.Cut {
+			why += "; not every way to place them was tried"
+		}
+		return nil, "", &shortage{why, outcome.Late}
+	}
+	for _, enough := range together.Enough {
+		places = append(places, enough.Places...)
+	}
+	for _, more := range together.More {
 		places = append(places, more.Places...)
 		if without == "" && more.Placed < len(more.Places) {
 			without = shortfall(more, 0, len(more.Places), plan.Snapshot().NodeCount())

@@ -230,6 +230,44 @@ func BenchmarkPodsWithoutAController(b *testing.B) {
 	}
 }
 
+// BenchmarkRearrangement places gangs of two sizes on nodes of 8 CPUs: half of the pods ask for 4, and come first, the others for
+// 8. One gang fits exactly if the small ones share nodes. Of the other one a pod is too many, though in sum there is room, so
+// that the search goes on to its bound.
+func BenchmarkRearrangement(b *testing.B) {
+	const members = 512
+	for name, extra := range map[string]int{"rearranged": 0, "in_vain": 1} {
+		b.Run(name, func(b *testing.B) {
+			c, store := newStore(b)
+			nodes := benchNodes(b)
+			for i := range nodes {
+				has := amount{cpu: 3}
+				if i < members*3/4+1 {
+					has.cpu = 8
+				}
+				if i == members*3/4 {
+					has.cpu = 7
+				}
+				set(b, c, has.node(fmt.Sprint("node-", i)))
+			}
+			demands := []Demand{{Pods: slices.Concat(
+				podsAsking(amount{cpu: 4}, "small", members/2), podsAsking(amount{cpu: 8}, "large", members/2+extra),
+			)}}
+			demands[0].AtLeast = len(demands[0].Pods)
+			var times []time.Duration
+			for b.Loop() {
+				plan := New(store, demands[0].Pods, 1)
+				started := time.Now()
+				if plan.PlaceTogether(demands, time.Time{}).Kept != (extra == 0) {
+					b.Fatal("the wrong one is placed")
+				}
+				times = append(times, time.Since(started))
+				plan.Close()
+			}
+			fmt.Printf("figure placement_%s_%d_ms_%d=%.1f\n", name, members, nodes, float64(median(times).Microseconds())/1e3)
+		})
+	}
+}
+
 func median(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/2]

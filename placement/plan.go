@@ -174,6 +174,16 @@ func (p *Plan) keepPromises(next *cluster.Pod) {
 	}
 }
 
+// breakPromises takes the nominated pods off their nodes again that are beyond a number.
+func (p *Plan) breakPromises(beyond int) {
+	for _, pod := range p.nominated[beyond:p.kept] {
+		if node := p.Snapshot().NodeByName(pod.Status.NominatedNodeName); node != nil {
+			p.Take(pod, node.Index)
+		}
+	}
+	p.kept = beyond
+}
+
 // keptBelow returns the nominated pods that are on their nodes already and less important than a pod: they were put there
 // for an earlier pod, which was less important still.
 func (p *Plan) keptBelow(pod *cluster.Pod) []*cluster.Pod {

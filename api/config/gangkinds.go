@@ -23,27 +23,27 @@ const (
 	GangKindYuniKorn        GangKind = "YuniKorn" // task groups
 	GangKindKueue           GangKind = "Kueue"    // plain groups of pods
 	GangKindGrove           GangKind = "Grove"    // PodGangs
+	// GangKindKubernetesPodGroup is Kubernetes' own PodGroups, which pods name in spec.schedulingGroup. Where the feature gates
+	// of kube-scheduler are on, it starts these itself, at the places that muster shows it.
+	GangKindKubernetesPodGroup GangKind = "KubernetesPodGroup"
 
 	// GangKindIndexedJob is each Job whose pods have an index and all run at once.
 	GangKindIndexedJob GangKind = "IndexedJob"
 	// GangKindSpark is the executors of SparkApplications, which run with fewer of them, too.
 	GangKindSpark GangKind = "Spark"
-	// GangKindKubernetesPodGroup is Kubernetes' own PodGroups, which pods name in spec.schedulingGroup. A kube-scheduler whose
-	// feature gates are on starts these itself.
-	GangKindKubernetesPodGroup GangKind = "KubernetesPodGroup"
 )
 
 // defaultGangKinds returns the kinds whose whole purpose it is to start pods together.
 func defaultGangKinds() []GangKind {
 	return []GangKind{
 		GangKindJob, GangKindJobSet, GangKindLeaderWorkerSet, GangKindKubeflow, GangKindMPIJob, GangKindRayCluster, GangKindVolcano,
-		GangKindYuniKorn, GangKindKueue, GangKindGrove,
+		GangKindYuniKorn, GangKindKueue, GangKindGrove, GangKindKubernetesPodGroup,
 	}
 }
 
 // GangKinds returns all kinds.
 func GangKinds() []GangKind {
-	return append(defaultGangKinds(), GangKindIndexedJob, GangKindSpark, GangKindKubernetesPodGroup)
+	return append(defaultGangKinds(), GangKindIndexedJob, GangKindSpark)
 }
 
 func validateGangKinds(path *field.Path, kinds []GangKind) (errs field.ErrorList) {

@@ -37,8 +37,8 @@ func newNative(t *testing.T, serves bool, nodes ...*corev1.Node) (*native, *serv
 	n.Discard() // of its PodGroups
 	n.createNodes(nodes...)
 	var options muster.Options
-	if serves {
-		options.Config = map[string]any{"gangs": map[string]any{"kinds": []any{"KubernetesPodGroup"}}}
+	if !serves {
+		options.Config = map[string]any{"gangs": map[string]any{"kinds": []any{"JobSet"}}}
 	}
 	return n, n.serve(options)
 }
@@ -55,10 +55,15 @@ func (n *native) makes(name string, minCount, pods int) {
 		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(minCount)}}},
 	}})
 	for i := range pods {
-		n.createPods(workload.NewPod(fmt.Sprintf("%s-%d", name, i), "3", func(pod *corev1.Pod) {
-			pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
-		}))
+		n.createPods(n.member(name, i, "3"))
 	}
+}
+
+// member returns a pod of a PodGroup.
+func (n *native) member(group string, i int, cpu string) *corev1.Pod {
+	return workload.NewPod(fmt.Sprintf("%s-%d", group, i), cpu, func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+	})
 }
 
 // asks changes how many pods must start together.
@@ -88,22 +93,50 @@ func TestKubernetesOwnGroupsStartWhole(t *testing.T) {
 	w.settles(exactly(map[string]int{"": 5}))
 }
 
-// A kube-scheduler that starts such groups itself says so on each, and muster is in its way no longer.
-func TestKubernetesOwnGroupsAreLeftToASchedulerThatStartsThem(t *testing.T) {
+// A kube-scheduler that starts such groups itself takes one pod after the other: two of 2 cores to a node each, and there is
+// none for one of 4. By the places that muster shows it all have room.
+func TestAGroupThatTheSchedulerStartsIsPlannedWhole(t *testing.T) {
 	n, s := newNative(t, true, workload.NewNodes("node", 2, "4")...)
-	n.Must(n.StartScheduler(n.Context(), controlplane.SchedulerOptions{Config: s.schedulerConfig(nil), FeatureGates: n.Gates}))
-	n.Cleanup(n.StopScheduler)
-	w := s.watch()
-	n.makes("train", 3, 3)
-	n.Eventually("muster leaves it to kube-scheduler", func() error {
-		return s.explains("train-0", "left to kube-scheduler: it has the condition")
-	})
-	n.createNodes(workload.NewNode("last", "4"))
+	w := n.startsItself(s)
+	n.makes("train", 3, 0)
+	for i, cpu := range []string{"2", "2", "4"} {
+		n.createPods(n.member("train", i, cpu))
+	}
 	w.settles(exactly(map[string]int{"": 3}))
+	n.Eventually("kube-scheduler says that it has started", func() error {
+		return s.explains("train-0", "by kube-scheduler itself, which muster shows their places")
+	})
+	n.Must(n.Client.CoreV1().Pods(workload.Namespace).Delete(t.Context(), "train-2", metav1.DeleteOptions{}))
+	n.createPods(n.member("train", 3, "4"))
+	w.settles(exactly(map[string]int{"": 4}))
 }
 
-// By default muster is not in the way of a kube-scheduler that starts them, and says what would be if it does not.
-func TestKubernetesOwnGroupsAreLeftToTheSchedulerByDefault(t *testing.T) {
+// Groups wait for room, and for members that come late. None is refused for good because muster has seen less of it than
+// kube-scheduler, or the other way round.
+func TestGroupsThatTheSchedulerStartsWaitForRoomAndMembers(t *testing.T) {
+	n, s := newNative(t, true, workload.NewNodes("node", 4, "4")...)
+	w := n.startsItself(s)
+	for g := range 6 {
+		n.makes(fmt.Sprint("group-", g), 3, 2)
+	}
+	for g := range 6 {
+		n.createPods(n.member(fmt.Sprint("group-", g), 2, "3"))
+	}
+	w.settles(exactly(map[string]int{"": 3}))
+	n.createNodes(workload.NewNodes("more", 14, "4")...)
+	w.settles(exactly(map[string]int{"": 18}))
+}
+
+// startsItself has a kube-scheduler with the gates on.
+func (n *native) startsItself(s *server) *witness {
+	n.Helper()
+	n.Must(n.StartScheduler(n.Context(), controlplane.SchedulerOptions{Config: s.schedulerConfig(nil), FeatureGates: n.Gates}))
+	n.Cleanup(n.StopScheduler)
+	return s.watch()
+}
+
+// On request muster leaves them to kube-scheduler, and says why.
+func TestKubernetesOwnGroupsAreLeftToTheSchedulerOnRequest(t *testing.T) {
 	n, s := newNative(t, false, workload.NewNodes("node", 2, "4")...)
 	n.Schedule(s.schedulerConfig(nil))
 	w := s.watch()

@@ -37,6 +37,12 @@ func (e Binds) apply(t *turn) {
 		return
 	}
 	t.recall(parts)
+	if g.spec.Assisted { // the scheduler has decided about all of them, and holds on to it
+		t.enter(p, binding)
+		p.place = e.Node
+		g.tries.spoke = true
+		return
+	}
 	if p.stage == pending && !startedAll(parts) { // its plan has ended since the filter call
 		t.refuseBind(p, ErrRefused)
 		return

@@ -26,8 +26,7 @@ func (e Seen) apply(t *turn) {
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
 		before := p.pod
-		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations) && p.pod.Affiliation.MinMember == e.Pod.Affiliation.MinMember &&
-			slices.Equal(p.pod.Affiliation.Together, e.Pod.Affiliation.Together)
+		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations) && p.pod.Affiliation.AsksAsMuchAs(&e.Pod.Affiliation)
 		p.pod, g.dirty = e.Pod, true
 		switch {
 		case e.Pod.Spec.NodeName != "":

@@ -14,21 +14,16 @@ import (
 // mostGroups is how many PodGroups are looked at.
 const mostGroups = 500
 
-// servesNativeGroups reports whether muster is configured to start Kubernetes' own PodGroups.
+// servesNativeGroups reports whether muster is configured to plan Kubernetes' own PodGroups.
 func (l *look) servesNativeGroups() bool {
 	return slices.Contains(l.Config.Gangs.Kinds, config.GangKindKubernetesPodGroup)
 }
 
-// nativeGroups tells whether Kubernetes' own PodGroups are for whom muster's configuration takes them. The gates of
-// kube-scheduler do not show; but where they are on, it writes a condition on each group that it has tried.
+// nativeGroups tells who starts Kubernetes' own PodGroups, where the cluster has any. The gates of kube-scheduler do not show;
+// but where they are on, it writes a condition on each group that it has tried.
 func (l *look) nativeGroups() {
-	serves := l.servesNativeGroups()
 	c := Check{Check: "PodGroups of " + schedulingv1beta1.GroupName}
 	if c.State, c.Found = l.serves(schedulingv1beta1.SchemeGroupVersion.String(), "podgroups"); c.State != OK {
-		if serves {
-			c.Follows = "KubernetesPodGroup in gangs.kinds has no effect, unless v1alpha2 of Kubernetes 1.36 is served"
-			l.add(c)
-		}
 		return
 	}
 	groups, err := l.Client.SchedulingV1beta1().PodGroups(metav1.NamespaceAll).List(l.ctx, metav1.ListOptions{Limit: mostGroups})
@@ -44,14 +39,13 @@ func (l *look) nativeGroups() {
 		}
 	}
 	c.Found = fmt.Sprintf("kube-scheduler says of %d of %d that it has tried them as groups", tried, len(groups.Items))
-	switch {
+	switch serves := l.servesNativeGroups(); {
 	case serves && tried > 0:
-		c.State = Missing
-		c.Follows = "take KubernetesPodGroup out of gangs.kinds: kube-scheduler starts groups itself, and muster is in its way"
+		c.Follows = "kube-scheduler starts them whole, at the places that muster shows it"
 	case serves:
 		c.Follows = "muster starts them whole"
 	case tried > 0:
-		c.Follows = "kube-scheduler starts them whole"
+		c.Follows = "kube-scheduler starts them whole by itself: with KubernetesPodGroup in gangs.kinds it would find room for more of them"
 	case len(groups.Items) > 0:
 		c.State = Unknown
 		c.Follows = "where the gate GenericWorkload of kube-scheduler is off, their pods start one by one: add KubernetesPodGroup to gangs.kinds"

@@ -31,20 +31,17 @@ func TestWhoStartsKubernetesOwnGroupsIsTold(t *testing.T) {
 		state                       State // "" for no check
 		found, follows              string
 	}{
-		"the cluster has none": {unserved: true},
-		"the cluster has none, and they are for muster": {
-			unserved: true, serves: true, state: Missing, found: "is not served", follows: "no effect",
-		},
+		"the cluster has none":  {unserved: true, serves: true},
 		"they must not be read": {forbidden: true, state: Unknown, found: "forbidden", follows: "not known"},
 		"there are none yet":    {state: OK, found: "0 of 0"},
 		"they are for muster": {
 			serves: true, groups: []runtime.Object{group("a"), group("b")}, state: OK, found: "0 of 2", follows: "muster starts them",
 		},
-		"both start them": {
-			serves: true, groups: []runtime.Object{group("a"), tried}, state: Missing, found: "1 of 2", follows: "take KubernetesPodGroup out",
+		"kube-scheduler starts them, and muster helps": {
+			serves: true, groups: []runtime.Object{group("a"), tried}, state: OK, found: "1 of 2", follows: "at the places that muster shows",
 		},
 		"they are for kube-scheduler": {
-			groups: []runtime.Object{group("a"), tried}, state: OK, found: "1 of 2", follows: "kube-scheduler starts them whole",
+			groups: []runtime.Object{group("a"), tried}, state: OK, found: "1 of 2", follows: "kube-scheduler starts them whole by itself",
 		},
 		"nobody seems to start them": {
 			groups: []runtime.Object{group("a", schedulingv1beta1.DisruptionTarget)},
@@ -62,8 +59,8 @@ func TestWhoStartsKubernetesOwnGroupsIsTold(t *testing.T) {
 				return test.forbidden, nil, apierrors.NewForbidden(schedulingv1beta1.Resource("podgroups"), "", errors.New("no"))
 			})
 			cfg := config.Default()
-			if test.serves {
-				cfg.Gangs.Kinds = append(cfg.Gangs.Kinds, config.GangKindKubernetesPodGroup)
+			if !test.serves {
+				cfg.Gangs.Kinds = nil
 			}
 			l := &look{Options: Options{Client: client, Config: cfg}, ctx: t.Context(), report: &Report{}}
 			l.nativeGroups()

@@ -50,7 +50,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if hasKey (dig "gangs" dict .Values.config) "kinds" }}
 {{- .Values.config.gangs.kinds | default list | toJson }}
 {{- else }}
-{{- list "Job" "JobSet" "LeaderWorkerSet" "Kubeflow" "MPIJob" "RayCluster" "Volcano" "YuniKorn" "Kueue" "Grove" | toJson }}
+{{- list "Job" "JobSet" "LeaderWorkerSet" "Kubeflow" "MPIJob" "RayCluster" "Volcano" "YuniKorn" "Kueue" "Grove" "KubernetesPodGroup" | toJson }}
 {{- end }}
 {{- end }}
 

@@ -2,8 +2,6 @@
 package native
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -33,24 +31,31 @@ func name(pod *corev1.Pod) string {
 	return ""
 }
 
+// asks says what a group asks for. kube-scheduler writes a condition on each group that it has tried as one, so its feature gates
+// are on: it starts the group itself, and once it has, it places pods of it one by one.
 func asks(group operators.Object) cluster.Asks {
-	if condition := planned(group); condition != "" {
-		return cluster.Asks{Left: fmt.Sprintf("it has the condition %s, so the feature gates of kube-scheduler are on", condition)}
-	}
-	if !group.Has("spec", "schedulingPolicy", "gang") {
+	switch {
+	case !group.Has("spec", "schedulingPolicy", "gang"):
 		return operators.Alone("its policy is not gang")
+	case group.Has("spec", "schedulingConstraints", "topology"):
+		return cluster.Asks{Left: "it asks for a topology, which muster does not read"}
+	case group.Has("spec", "parentCompositePodGroupName"):
+		return cluster.Asks{Left: "it has a parent, which muster does not read"}
 	}
-	return operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
+	asks := operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
+	condition, tried := tried(group)
+	asks.Assisted, asks.Started = tried, condition.Text("status") == "True"
+	return asks
 }
 
-// planned returns the condition that kube-scheduler writes on groups that it plans, "" where it has written none. It was
-// PodGroupScheduled up to 1.36.
-func planned(group operators.Object) string {
+// tried returns the condition that kube-scheduler writes on groups that it has tried, if there is one. It was PodGroupScheduled
+// up to 1.36.
+func tried(group operators.Object) (condition operators.Object, found bool) {
 	for _, condition := range group.Items("status", "conditions") {
 		switch condition.Text("type") {
 		case "PodGroupInitiallyScheduled", "PodGroupScheduled":
-			return condition.Text("type")
+			return condition, true
 		}
 	}
-	return ""
+	return operators.Object{}, false
 }

@@ -27,8 +27,11 @@ func members() map[string]string {
 		"marked-0":         "train: 3",
 		"one-0":            "single: its PodGroup one: one pod is all that it has to start with",
 		"basic-0":          "single: its PodGroup basic: its policy is not gang",
-		"planned-0":        "left: it has the condition PodGroupInitiallyScheduled, so the feature gates of kube-scheduler are on",
-		"planned-by-136-0": "left: it has the condition PodGroupScheduled, so the feature gates of kube-scheduler are on",
+		"planned-0":        "planned: 3, assisted",
+		"planned-by-136-0": "planned-by-136: 3, assisted",
+		"started-0":        "started: 2, started",
+		"racks-0":          "left: it asks for a topology, which muster does not read",
+		"child-0":          "left: it has a parent, which muster does not read",
 		"of-136-0":         "of-136: 2",
 		"lonely":           notRead,
 		"of-another-form":  "left: it names its group in a way that muster does not know",
@@ -46,7 +49,7 @@ func TestAPodGroupMayChange(t *testing.T) {
 	}
 	want := members()
 	want["train-0"], want["marked-0"] = "train: 2", "train: 2"
-	want["of-136-0"] = want["planned-by-136-0"]
+	want["of-136-0"] = "of-136: 2, assisted"
 	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
@@ -66,8 +69,8 @@ func TestAPodWaitsForItsPodGroupToAppear(t *testing.T) {
 	}
 }
 
-func TestByDefaultAllAreLeftToTheScheduler(t *testing.T) {
-	c, err := operatorstest.Load(kinds.All(), config.Default().Gangs.Kinds, dump)
+func TestAllAreLeftToTheSchedulerOnRequest(t *testing.T) {
+	c, err := operatorstest.Load(kinds.All(), []config.GangKind{config.GangKindJobSet}, dump)
 	if err != nil {
 		t.Fatal(err)
 	}

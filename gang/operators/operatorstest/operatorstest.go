@@ -45,7 +45,8 @@ func Expect(t *testing.T, kind operators.Kind, path string, want map[string]stri
 	}
 }
 
-// Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu",
+// Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", "train: 4,
+// assisted",
 // "single: why", or "left: why" where that is for kube-scheduler.
 func Members(c *cluster.Cluster) map[string]string {
 	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
@@ -66,6 +67,12 @@ func Members(c *cluster.Cluster) map[string]string {
 			continue
 		}
 		told[pod.Name] = fmt.Sprintf("%s: %d", key.Name, spec.MinMember)
+		switch {
+		case spec.WasSatisfied():
+			told[pod.Name] += ", started"
+		case spec.Assisted:
+			told[pod.Name] += ", assisted"
+		}
 		var with []string
 		for _, name := range spec.Policy.Groups {
 			if name != key.NamespacedName {
