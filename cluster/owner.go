@@ -95,7 +95,7 @@ type Affiliation struct {
 	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
 	Gang      string
 	MinMember int32
-	// Assisted and Started are those of the owner, see [Asks].
+	// Assisted and Started are what [Asks] says of the owner.
 	Assisted, Started bool
 	// Together names all gangs that start together, with its own; nil when it starts for itself.
 	Together []string

@@ -132,8 +132,8 @@ func (r *rearrangement) chosen() (pods []*cluster.Pod, all bool) {
 	return pods, all
 }
 
-// easiest returns as many pods of a group as have to have places: those that need least, and every other turn those that were
-// without a place least often.
+// easiest returns the least number of pods of a group: the pods that ask for least, and every other turn the pods that lacked a
+// place least often.
 func (r *rearrangement) easiest(d Demand) []*cluster.Pod {
 	pods := slices.Clone(d.Pods)
 	slices.SortStableFunc(pods, func(a, b *cluster.Pod) int {
@@ -263,7 +263,7 @@ type worth struct {
 	free   cluster.Resources // on all nodes together
 	cpu    float64           // of a thousandth of a CPU
 	memory float64           // of a byte
-	scalar []scalarWorth     // of those that pods ask for
+	scalar []scalarWorth     // the ones that pods ask for
 }
 
 type scalarWorth struct {

@@ -25,7 +25,7 @@ type Together struct {
 	Cut bool
 }
 
-// PlaceTogether places the least number of pods of each group, and then of the others as many as there is room for. It takes
+// PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes
 // the best node for each pod in its order, like [Plan.PlaceAll]. Only if that leaves a group with too few it tries other orders
 // and other nodes, within a bound. If there are too few places all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {

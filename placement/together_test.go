@@ -158,7 +158,7 @@ func fitTogether(free []amount, demands []Demand, asked [][]amount) (fit, known 
 }
 
 func TestTheLeastNumberOfEachGroupComesBeforeMoreOfAny(t *testing.T) {
-	// The counter-example of KEP-6012: five units, of which a group of five needs two, and a group of two needs both.
+	// The counter-example of KEP-6012: five units. A group of five pods needs two, and a group of two needs both.
 	c, store := newStore(t)
 	set(t, c, amount{cpu: 5}.node("node"))
 	elastic, rigid := podsAsking(amount{cpu: 1}, "elastic", 5), podsAsking(amount{cpu: 1}, "rigid", 2)
