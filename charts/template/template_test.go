@@ -18,7 +18,7 @@ type row struct {
 	List []string
 }
 
-// What a template says is what text/template has it say.
+// A template says the same as in text/template.
 func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 	data := map[string]any{
 		"yes": true, "no": false, "name": "web", "empty": "", "none": []string{}, "list": []string{"a", "b"}, "kinds": []kind{"Job", "JobSet"},

@@ -92,7 +92,7 @@ func (f *filling) value(dot any, node parse.Node) (any, error) {
 	return nil, fmt.Errorf("%s is not supported here", node)
 }
 
-// fields returns the value of a field of a field. A map has each field, and nil in those that it lacks.
+// fields returns the value of a field of a field. A map has each field: one that it lacks is nil.
 func fields(of any, names []string) (any, error) {
 	for _, name := range names {
 		value := reflect.Indirect(reflect.ValueOf(of))

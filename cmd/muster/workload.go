@@ -10,7 +10,7 @@ import (
 	"muster.dev/muster/server/remote"
 )
 
-// workloadTypes returns the types of objects that make pods: those of Kubernetes, and those whose gangs muster knows.
+// workloadTypes returns the types of objects that make pods: of Kubernetes itself, and of the operators whose gangs muster knows.
 func workloadTypes() []objectType {
 	types := []objectType{
 		workloadType("Deployment", "deployments", "deploy"), workloadType("ReplicaSet", "replicasets", "rs"),

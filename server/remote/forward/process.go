@@ -7,8 +7,8 @@ import (
 // Process is one of muster's, and how its pods are told from others.
 type Process struct {
 	name string
-	// selectors choose its pods: by the labels that the chart gives them, and the static pod of kubeadm has as well, or by those
-	// that this one had before.
+	// selectors choose its pods: by the labels of the chart, which the static pod of kubeadm has as well, or by the labels that this
+	// one had before.
 	selectors []string
 	// container runs it.
 	container string
