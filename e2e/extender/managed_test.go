@@ -33,7 +33,7 @@ func managed(pod *corev1.Pod) {
 	maps.Copy(pod.Spec.Containers[0].Resources.Requests, costless())
 }
 
-// The table of docs/install.md, "When muster is down".
+// The table of docs/install/registration.md, "When muster is down".
 func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
