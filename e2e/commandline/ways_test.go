@@ -79,8 +79,8 @@ func (l *cluster) desk() (dir string) {
 	config, err := os.ReadFile(l.Kubeconfig())
 	l.Must(err)
 	l.Must(os.MkdirAll(filepath.Join(dir, "home", ".kube"), 0o755))
-	const nowhere = "apiVersion: v1\nkind: Config\ncurrent-context: nowhere\nclusters: [{name: n, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
-		"contexts: [{name: nowhere, context: {cluster: n}}]\n"
+	const nowhere = "apiVersion: v1\nkind: Config\ncurrent-context: nowhere\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
+		"contexts: [{name: nowhere, context: {cluster: c}}]\n"
 	for name, text := range map[string]string{
 		"home/.kube/config": string(config), "nowhere": nowhere,
 		"pod.yaml":        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a}]}\n",
