@@ -27,7 +27,8 @@ func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 	}
 	for _, text := range []string{
 		"plain", "{{ .name }}", "a {{- /* nothing */}} b", "{{ .deep.er.still }}", "{{ .number }}", "{{ 7 }} {{ true }} {{ \"text\" }}",
-		"{{ if .yes }}yes{{ else }}no{{ end }}", "{{ if .absent }}there{{ else if .yes }}else{{ end }}", "{{ if .none }}some{{ else }}none{{ end }}",
+		"{{ if .yes }}yes{{ else }}no{{ end }}", "{{ if .absent }}there{{ else if .yes }}else{{ end }}",
+		"{{ if .none }}some{{ else }}none{{ end }}",
 		"{{ if and .yes (not .no) }}both{{ end }}", "{{ or .empty .name }}", "{{ and .name .empty }}|", "{{ or .empty .none | len }}",
 		"{{ with .name }}[{{ . }}]{{ end }}", "{{ with .empty }}some{{ else }}{{ .name }}{{ end }}", "{{ with $x := .name }}{{ $x }}{{ end }}",
 		"{{ range .list }}<{{ . }}>{{ end }}", "{{ range $i, $x := .list }}{{ if $i }}, {{ end }}{{ $x }}{{ end }}",
@@ -36,8 +37,10 @@ func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 		"{{ range .rows }}{{ .Name }}{{ with .More }} over {{ .Name }}{{ end }}{{ range .List }}{{ . }}{{ end }};{{ end }}",
 		`{{ $next := "" }}{{ range .list }}{{ $next }}{{ . }}{{ $next = "," }}{{ end }}`,
 		`{{ $x := "outer" }}{{ if .yes }}{{ $x := "inner" }}{{ $x }}{{ end }}{{ $x }}`,
-		`{{ define "part" }}({{ .name }}){{ end }}{{ include "part" . | upper }}`, `{{ include "main2" "x" }}{{ define "main2" }}{{ . }}{{ end }}`,
-		"{{ toJson .list }}", "{{ len .list }} {{ len .name }} {{ len (and .yes .list) }}", "{{ .name | upper | printed }}", "{{ upper (or .empty .name) }}",
+		`{{ define "part" }}({{ .name }}){{ end }}{{ include "part" . | upper }}`,
+		`{{ include "main2" "x" }}{{ define "main2" }}{{ . }}{{ end }}`,
+		"{{ toJson .list }}", "{{ len .list }} {{ len .name }} {{ len (and .yes .list) }}",
+		"{{ .name | upper | printed }}", "{{ upper (or .empty .name) }}",
 		"{{ eq .name \"web\" }} {{ eq .number 3 }} {{ eq .name \"db\" }}",
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -75,9 +78,10 @@ func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 
 func TestWhatATemplateCannotSayIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
-		"{{ .name.first }}": "string has no fields: first", "{{ range .name }}{{ end }}": "range over string", `{{ include "absent" . }}`: `no template "absent"`,
-		"{{ .row.Absent }}": "has no field Absent", "{{ .name 1 }}": "is no function", "{{ len 1 }}": "len takes", "{{ 1.5 }}": "is not supported here",
-		`{{ template "main" }}`: "is not supported here", "{{ eq .name }}": "eq compares", `{{ include "x" }}`: "include takes",
+		"{{ .name.first }}": "string has no fields: first", "{{ .row.Absent }}": "has no field Absent",
+		"{{ range .name }}{{ end }}": "range over string", "{{ .name 1 }}": "is no function", "{{ 1.5 }}": "is not supported here",
+		`{{ include "absent" . }}`: `no template "absent"`, `{{ include "x" }}`: "include takes", "{{ len 1 }}": "len takes",
+		`{{ template "main" }}`: "is not supported here", "{{ eq .name }}": "eq compares",
 	} {
 		set, err := template.Parse("main", text, nil, nil)
 		if err == nil {

@@ -35,8 +35,8 @@ func (f *filling) pipe(dot any, pipe *parse.PipeNode) (value any, err error) {
 
 // find returns the place of a variable, -1 for none.
 func (f *filling) find(name string) int {
-	for i := len(f.variables) - 1; i >= 0; i-- {
-		if f.variables[i].name == name {
+	for i, known := range slices.Backward(f.variables) {
+		if known.name == name {
 			return i
 		}
 	}

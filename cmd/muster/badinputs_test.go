@@ -101,6 +101,8 @@ func badInputs() map[string][]string {
 			"job a/b/c",
 			"-f testdata/bad/kind.yaml --snapshot testdata/fragmented.yaml",
 			"-f testdata/unknown-field.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/bad/syntax.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/twice.yaml --snapshot testdata/fragmented.yaml",
 			"pod/a -f testdata/pod.yaml",
 			"-f testdata/absent.yaml",
 			"-n lab -f testdata/pod.yaml",

@@ -27,7 +27,8 @@ func TestTheExitStatusSaysWhetherThereIsANodeForThePod(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			for _, args := range []string{"explain pod p", "explain pod/p", "explain po default/p", "explain pods/p -n default", "why pod/p"} {
 				stdout.Reset()
-				if got := run(t.Context(), append(strings.Fields(args), "--server", server.URL), nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
+				line := append(strings.Fields(args), "--server", server.URL)
+				if got := run(t.Context(), line, nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
 					t.Errorf("%s: exit status %d, want %d: %s", args, got, test.status, &stderr)
 				}
 			}

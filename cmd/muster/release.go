@@ -91,7 +91,7 @@ Where the API server is away or overloaded, it tries for a minute.`,
 		},
 	}
 	set := cmd.Flags()
-	flags.clusterFlags.register(set)
+	flags.register(set)
 	set.StringVar(&flags.config, "config", "",
 		"muster's configuration `FILE`, which names the Lease (default: what 'muster config default' prints)")
 	set.StringVarP(&flags.namespace, "namespace", "n", "", "`NAMESPACE` whose pods are released (default: all)")

@@ -54,16 +54,20 @@ func TestWhomACommandAsks(t *testing.T) {
 	file, another := kubeconfigOf(t, here, there), kubeconfigOf(t, other, other)
 	absent := filepath.Join(t.TempDir(), "absent")
 	muster := answering(t, `{"version":"named"}`)
+	const unknown = `no context is called "nowhere"`
+	inVain := absent + ", by $KUBECONFIG"
 	ways := map[string]struct{ environment, flags, muster, cluster string }{
 		"the environment":                 {file, "", "the muster of context here", here},
 		"a context":                       {file, "--context there", "the muster of context there", there},
 		"a file before the environment":   {file, "--kubeconfig " + another, "the muster of context here", other},
 		"a file and a context":            {absent, "--kubeconfig " + file + " --context there", "the muster of context there", there},
-		"a context that there is not":     {file, "--context nowhere", `no context is called "nowhere": there are here, there`, `no context is called "nowhere"`},
-		"nothing there":                   {absent, "", absent + ", by $KUBECONFIG; name one with --kubeconfig FILE, or a muster by --server URL", absent + ", by $KUBECONFIG"},
+		"a context that there is not":     {file, "--context nowhere", unknown + ": there are here, there", unknown},
+		"nothing there":                   {absent, "", inVain + "; name one with --kubeconfig FILE, or a muster by --server URL", inVain},
 		"a server before the environment": {file, "--server " + muster, muster, ""},
 	}
-	ofMuster := []string{"status", "explain pod/p", "explain job/p", "explain -f testdata/pod.yaml", "why gang/g", "why plan/p", "why pod/p", "why deployment/d"}
+	ofMuster := []string{
+		"status", "explain pod/p", "explain job/p", "explain -f testdata/pod.yaml", "why gang/g", "why plan/p", "why pod/p", "why deployment/d",
+	}
 	ofCluster := []string{"plan --time 1ms", "preflight", "report -o " + filepath.Join(t.TempDir(), "report.html"), "release --dry-run"}
 	says := func(way, command, want, environment, flags string) {
 		t.Run(command+" by "+way, func(t *testing.T) {

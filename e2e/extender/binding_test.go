@@ -178,7 +178,8 @@ func TestAGatedPodIsNotBoundAndTheAnswerSaysSo(t *testing.T) {
 	c.createPods(workload.NewPod("web-0", "1", workload.ScheduledBy(byHand), func(pod *corev1.Pod) {
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/later"}}
 	}))
-	if err := s.FilterAndBind(s.Context(), c.Pod("web-0"), "a"); err == nil || !strings.Contains(err.Error(), "held back by scheduling gates") {
+	err := s.FilterAndBind(s.Context(), c.Pod("web-0"), "a")
+	if err == nil || !strings.Contains(err.Error(), "held back by scheduling gates") {
 		t.Errorf("binding a gated pod: error %v", err)
 	}
 	if got := c.Pod("web-0").Spec.NodeName; got != "" {

@@ -217,7 +217,9 @@ func (c *Client) explain(err error) error {
 	case c.through != nil:
 		return err
 	case isNet && operation.Op == "dial":
-		return &silenceError{c.server, fmt.Errorf("nothing answers at %s: %w; leave --server out, and name a cluster with --context or --kubeconfig", c.server, err)}
+		return &silenceError{c.server, fmt.Errorf(
+			"nothing answers at %s: %w; leave --server out, and name a cluster with --context or --kubeconfig", c.server, err,
+		)}
 	default:
 		return fmt.Errorf("%s: %w", c, err)
 	}

@@ -148,7 +148,7 @@ func describe(t reflect.Type) string {
 	if isBytes(t) {
 		return "bytes in base64"
 	}
-	if of, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
+	if of, ok := reflect.TypeAssert[interface{ Values() []string }](reflect.Zero(t)); ok {
 		return "one of " + strings.Join(of.Values(), ", ")
 	}
 	switch t.Kind() {

@@ -216,11 +216,13 @@ func TestMusterIsFoundWhereItWasInstalled(t *testing.T) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "muster", Ports: []corev1.ContainerPort{{Name: "debug", ContainerPort: 8887}}}}
 		p.Spec.Containers[0].Name = "kube-scheduler"
 	}
+	former := map[string]string{"component": "muster", "tier": "control-plane"}
+	now := map[string]string{"app.kubernetes.io/name": "muster", "component": "muster", "tier": "control-plane"}
 	for name, change := range map[string][]func(*corev1.Pod){
 		"by the chart, for itself":                nil,
 		"by the chart, beside its kube-scheduler": {sidecar},
-		"as a static pod":                         {labelled(map[string]string{"app.kubernetes.io/name": "muster", "component": "muster", "tier": "control-plane"})},
-		"as a static pod of before":               {labelled(map[string]string{"component": "muster", "tier": "control-plane"})},
+		"as a static pod":                         {labelled(now)},
+		"as a static pod of before":               {labelled(former)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
