@@ -121,7 +121,8 @@ func (c *cluster) awaitOutage(name string, s *server) {
 	c.Eventually(name+" waits for muster", func() error {
 		pod := c.Pod(name)
 		for _, condition := range pod.Status.Conditions {
-			if condition.Reason == corev1.PodReasonSchedulerError && strings.Contains(condition.Message, s.URL()) && pod.Spec.NodeName == "" {
+			named := strings.Contains(condition.Message, s.URL()+"/muster/")
+			if condition.Reason == corev1.PodReasonSchedulerError && named && pod.Spec.NodeName == "" {
 				return nil
 			}
 		}
