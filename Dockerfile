@@ -11,7 +11,7 @@ RUN go mod download
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=true -ldflags='-s -w' -o /muster ./cmd/muster
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace -buildvcs=true -ldflags='-s -w' -o /muster ./cmd/muster
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /muster /muster

@@ -33,13 +33,24 @@ operators: ## Say what muster makes of the pods of controllers of others, which 
 
 .PHONY: controlplane
 controlplane: ## Start a real control plane to play with; Ctrl-C stops it
-	cd e2e && go run ./cmd/controlplane
+	@cd e2e && go build -o $(CURDIR)/build/playground/ ./cmd/controlplane
+	@# In a process group of its own Ctrl-C is for the program alone: make, and 'go run', would end with a failure.
+	@{ set -m; } 2> /dev/null; cd e2e && $(CURDIR)/build/playground/controlplane
 
 ##@ Build
 
+# Without these pages of gRPC, which nothing of muster serves: they fill in templates that call methods by their names, for which a
+# linker keeps all methods that there are.
+TAGS := grpcnotrace
+
 .PHONY: build
-build: ## Build bin/muster
-	go build -buildvcs=auto -trimpath -o bin/ ./cmd/muster
+build: ## Build bin/muster, and say how large it is
+	go build -buildvcs=auto -trimpath -tags $(TAGS) -ldflags '-s -w' -o bin/ ./cmd/muster
+	@awk -v bytes="$$(wc -c < bin/muster)" 'BEGIN { printf "figure binary_mb=%.1f\n", bytes / 1e6 }'
+
+.PHONY: size
+size: ## Say what makes bin/muster large: modules by their symbols, and what keeps methods that nobody calls
+	@.ci/size $(TAGS) ./cmd/muster
 
 .PHONY: release-snapshot
 release-snapshot: | $(RESULTS) ## Make what a release has into dist: archives, image, charts, SBOMs, checksums; then install it and place a pod and a gang

@@ -79,6 +79,25 @@ func (o *Owners) MayBelong(pod *corev1.Pod) bool {
 	return names || o.affiliator.Affiliate(pod, &Chain{}).Gang != ""
 }
 
+// Controllers returns the controller of a pod, the controller of that, and so on, as far as they are known.
+func (o *Owners) Controllers(pod *Pod) (above []metav1.OwnerReference) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	chain := &Chain{}
+	if o.affiliator != nil {
+		chain, _, _ = o.chain(pod)
+	}
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil {
+		above = append(above, *ref)
+	}
+	for _, owner := range chain.Owners {
+		if ref := metav1.GetControllerOfNoCopy(owner); ref != nil {
+			above = append(above, *ref)
+		}
+	}
+	return above
+}
+
 // take has the cluster take in what the watch says of a pod, with what it belongs to.
 func (o *Owners) take(pod *Pod) {
 	known := o.pod(pod.UID) != nil

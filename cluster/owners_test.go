@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -162,6 +163,36 @@ func (h *household) expect(pod, want string) {
 	h.Helper()
 	if got := h.belongs(pod); got != want {
 		h.Errorf("%s belongs to %q, want %q", pod, got, want)
+	}
+}
+
+func TestTheControllersOfAPodAreNamedAsFarAsTheyAreKnown(t *testing.T) {
+	replicaSets := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	for name, test := range map[string]struct {
+		objects []runtime.Object
+		want    []string
+	}{
+		"nobody owns it":              {[]runtime.Object{podObject("p")}, nil},
+		"one that is not followed":    {[]runtime.Object{podObject("p", controlledBy(replicaSets, "r", "r"))}, []string{"r"}},
+		"one that is yet to be shown": {[]runtime.Object{podObject("p", controlledBy(jobKind, "j", "job-j"))}, []string{"j"}},
+		"one that another one owns": {
+			[]runtime.Object{jobObject("j", 3, refTo(setKind, "s", "s")), podObject("p", controlledBy(jobKind, "j", "job-j"))}, []string{"j", "s"},
+		},
+		"a namesake of one": {
+			[]runtime.Object{jobObject("j", 3, refTo(setKind, "s", "s")), podObject("p", controlledBy(jobKind, "j", "former"))}, []string{"j"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHousehold(t)
+			set(t, h.Cluster, test.objects...)
+			var got []string
+			for _, ref := range h.Owners.Controllers(h.FindPod(types.NamespacedName{Namespace: "default", Name: "p"})) {
+				got = append(got, ref.Name)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("they are %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -1,7 +1,8 @@
 package inspect
 
 import (
-	"html/template"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"slices"
@@ -114,14 +115,24 @@ func (i index) Text(t *Table) {
 	}
 }
 
-func (i index) html(w io.Writer) error { return indexPage.Execute(w, i.Endpoints) }
+func (i index) html(w io.Writer) error {
+	var rows strings.Builder
+	for _, row := range i.Endpoints {
+		path := html.EscapeString(row.Path)
+		if link := row.Link(); link != "" {
+			path = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(link), path)
+		}
+		fmt.Fprintf(&rows, "<tr><td>%s</td><td>%s</td><td>%s</td></tr>\n", html.EscapeString(row.Method), path, html.EscapeString(row.About))
+	}
+	_, err := fmt.Fprintf(w, indexPage, &rows)
+	return err
+}
 
-var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
+const indexPage = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>muster: what there is to ask for</title>
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2em}td{padding:.1em 1em .1em 0;vertical-align:top}</style></head>
 <body><main><h1>What there is to ask for</h1><table><tbody>
-{{range .}}<tr><td>{{.Method}}</td><td>{{with .Link}}<a href="{{.}}">{{end}}{{.Path}}{{if .Link}}</a>{{end}}</td><td>{{.About}}</td></tr>
-{{end}}</tbody></table>
+%s</tbody></table>
 <p>Answers are aligned text or, with <code>?format=json</code> or <code>Accept: application/json</code>, JSON.</p></main></body></html>
-`))
+`

@@ -45,9 +45,10 @@ func (r *registration) follow(profiles []config.Profile) {
 	r.wanted.Store(&wanted{registration: of})
 }
 
-// endpoints are the verbs, each at its own path, and all of them below the path that says what kube-scheduler was told.
+// endpoints are the verbs below the path that names muster, and below the one that says what kube-scheduler was told. They are at paths
+// of their own, too: files that were printed before muster had a name there have these.
 func (r *registration) endpoints(verbs []inspect.Endpoint) []inspect.Endpoint {
-	endpoints := make([]inspect.Endpoint, 0, len(verbs)+1)
+	endpoints := make([]inspect.Endpoint, 0, len(verbs)+3)
 	handlers := make(map[string]http.Handler, len(verbs))
 	for _, verb := range verbs {
 		handler := verb.Handler
@@ -58,19 +59,26 @@ func (r *registration) endpoints(verbs []inspect.Endpoint) []inspect.Endpoint {
 		})
 		endpoints = append(endpoints, verb)
 	}
-	return append(endpoints, inspect.Endpoint{
-		Method: http.MethodPost, Pattern: admission.RegisteredPath + "{registration}/{verb}",
-		About: "the same verbs, where kube-scheduler's configuration was printed for these profiles",
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			handler, is := handlers["/"+chi.URLParam(req, "verb")]
-			if !is {
-				http.NotFound(w, req)
-				return
-			}
-			r.called(chi.URLParam(req, "registration"))
-			handler.ServeHTTP(w, req)
-		}),
-	})
+	below := func(path, about string) inspect.Endpoint {
+		return inspect.Endpoint{
+			Method: http.MethodPost, Pattern: path + "{verb}", About: about,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				handler, is := handlers["/"+chi.URLParam(req, "verb")]
+				if !is {
+					http.NotFound(w, req)
+					return
+				}
+				r.called(chi.URLParam(req, "registration"))
+				handler.ServeHTTP(w, req)
+			}),
+		}
+	}
+	const told = admission.RegisteredPath + "{registration}/"
+	return append(endpoints,
+		below(admission.NamePath+"/", "the same verbs, by a name that kube-scheduler's events show"),
+		below(admission.NamePath+told, "the same, where kube-scheduler's configuration was printed for these profiles"),
+		below(told, "the same for a configuration that was printed before the verbs had a name"),
+	)
 }
 
 // called compares what a caller was told with what the profiles in force ask. The log tells of the first difference.

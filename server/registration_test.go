@@ -23,8 +23,11 @@ func TestACallTellsWhetherKubeSchedulerWasToldOfTheProfiles(t *testing.T) {
 		t.Fatalf("registration %q, error %v", registration, err)
 	}
 	for _, step := range []struct{ path, outdated string }{
-		{admission.RegisteredPath + registration + "/filter", "0"},
+		{admission.NamePath + admission.RegisteredPath + registration + "/filter", "0"},
+		{admission.NamePath + "/filter", "1"},
+		{admission.NamePath + admission.RegisteredPath + registration + "/preempt", "0"},
 		{"/filter", "1"},
+		{admission.RegisteredPath + registration + "/filter", "0"}, // as it was printed before
 		{admission.RegisteredPath + "000000000000/filter", "1"},
 		{admission.RegisteredPath + registration + "/bind", "0"},
 	} {
@@ -38,7 +41,12 @@ func TestACallTellsWhetherKubeSchedulerWasToldOfTheProfiles(t *testing.T) {
 	if got := strings.Count(p.log.String(), "was printed for other profiles"); got != 1 {
 		t.Errorf("the log tells %d times that kube-scheduler's configuration differs, want once", got)
 	}
-	if code := call(admission.RegisteredPath + registration + "/evict"); code != http.StatusNotFound {
-		t.Errorf("a verb that there is not was answered %d", code)
+	for _, path := range []string{
+		admission.RegisteredPath + registration + "/evict", admission.NamePath + "/evict", admission.NamePath + "/livez",
+		admission.NamePath + admission.NamePath + "/filter",
+	} {
+		if code := call(path); code != http.StatusNotFound {
+			t.Errorf("%s was answered %d", path, code)
+		}
 	}
 }

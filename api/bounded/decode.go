@@ -28,7 +28,10 @@ func DecodeStrict(text []byte, into any) error {
 		return err
 	}
 	wrong, err := json.UnmarshalStrict(text, into)
-	return brief(errors.Join(append(wrong, err)...))
+	if err != nil {
+		return brief(err)
+	}
+	return listed(wrong)
 }
 
 // Memory is how much decoding a text of a length may allocate, in bytes. Objects of an API server

@@ -3,6 +3,7 @@ package bounded
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // placed is an error at a place in a text.
@@ -55,6 +56,18 @@ func brief(err error) error {
 		return err
 	}
 	return errors.New(cut(err.Error(), mostSaid))
+}
+
+// listed is an error that tells of several in one line, nil for none.
+func listed(all []error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, err := range all {
+		texts = append(texts, err.Error())
+	}
+	return errors.New(cut(strings.Join(texts, "; "), mostSaid))
 }
 
 func cut(text string, most int) string {

@@ -216,7 +216,7 @@ func ValidateAggregation(path *field.Path, aggregation AggregationType) field.Er
 	if aggregation == "" {
 		return nil
 	}
-	return validateOneOf(path, aggregation, AggregationAverage, AggregationP50, AggregationP90, AggregationP95, AggregationP99)
+	return validateListed(path, aggregation)
 }
 
 // ValidateAggregatedDuration checks what time a statistic is over, which may be left out.

@@ -86,7 +86,7 @@ func (a *NodeResourcesFitArgs) validate(path *field.Path) field.ErrorList {
 	strategy := path.Child("scoringStrategy")
 	errs = append(
 		errs,
-		validateOneOf(strategy.Child("type"), a.ScoringStrategy.Type, LeastAllocated, MostAllocated, RequestedToCapacityRatio)...)
+		validateListed(strategy.Child("type"), a.ScoringStrategy.Type)...)
 	errs = append(errs, a.ScoringStrategy.validateRatio(strategy.Child("requestedToCapacityRatio"))...)
 	return append(errs, validateResources(strategy.Child("resources"), a.ScoringStrategy.Resources, 100)...)
 }

@@ -41,7 +41,7 @@ func (a *PodTopologySpreadArgs) setDefaults() {
 
 func (a *PodTopologySpreadArgs) validate(path *field.Path) field.ErrorList {
 	at := path.Child("defaultingType")
-	errs := validateOneOf(at, a.DefaultingType, SystemDefaulting, ListDefaulting)
+	errs := validateListed(at, a.DefaultingType)
 	if a.DefaultingType == SystemDefaulting && len(a.DefaultConstraints) > 0 {
 		errs = append(errs, field.Invalid(at, a.DefaultingType, "must be List when there are defaultConstraints"))
 	}

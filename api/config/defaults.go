@@ -57,7 +57,7 @@ func Base() *Configuration {
 // setDefaults fills in what hangs on what was configured.
 func (c *Configuration) setDefaults() {
 	c.Serving.TLS.setDefaults()
-	if len(c.Profiles) == 0 {
+	if c.Profiles == nil {
 		c.Profiles = []Profile{{}}
 	}
 	if len(c.Profiles) == 1 && c.Profiles[0].SchedulerName == "" {

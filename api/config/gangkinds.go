@@ -49,7 +49,7 @@ func GangKinds() []GangKind {
 func validateGangKinds(path *field.Path, kinds []GangKind) (errs field.ErrorList) {
 	seen := map[GangKind]bool{}
 	for i, kind := range kinds {
-		errs = append(errs, validateOneOf(path.Index(i), kind, GangKinds()...)...)
+		errs = append(errs, validateListed(path.Index(i), kind)...)
 		if seen[kind] {
 			errs = append(errs, field.Duplicate(path.Index(i), kind))
 		}

@@ -41,5 +41,5 @@ func (l LogLevel) Level() slog.Level {
 }
 
 func (l Logging) validate(path *field.Path) field.ErrorList {
-	return validateOneOf(path.Child("level"), l.Level, LogDebug, LogInfo, LogWarn, LogError)
+	return validateListed(path.Child("level"), l.Level)
 }

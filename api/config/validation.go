@@ -101,9 +101,9 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 	if g.MaxHoldingPerNamespace < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
-	errs = append(errs, validateOneOf(path.Child("evict"), g.Evict, EvictWhole, EvictMembers, EvictNever)...)
+	errs = append(errs, validateListed(path.Child("evict"), g.Evict)...)
 	errs = append(errs, validateGangKinds(path.Child("kinds"), g.Kinds)...)
-	return append(errs, validateOneOf(path.Child("whenShort"), g.WhenShort, WhenShortFinish, WhenShortWait, WhenShortBreak)...)
+	return append(errs, validateListed(path.Child("whenShort"), g.WhenShort)...)
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

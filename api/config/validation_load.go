@@ -15,7 +15,7 @@ import (
 
 func (l NodeLoad) validate(path *field.Path, profiles []Profile) field.ErrorList {
 	source := path.Child("source")
-	errs := validateOneOf(source, l.Source, LoadSourceNone, LoadSourceNodeMetric, LoadSourceMetrics, LoadSourcePrometheus)
+	errs := validateListed(source, l.Source)
 	for i := range profiles {
 		if l.Source == LoadSourceNone && profiles[i].runsLoadAware() {
 			errs = append(errs, field.Invalid(source, l.Source, "profile "+profiles[i].SchedulerName+" runs LoadAware, which needs a source"))
@@ -60,7 +60,7 @@ func validateInterval(path *field.Path, d metav1.Duration) field.ErrorList {
 func (p LoadPrometheus) validate(path *field.Path, used bool) field.ErrorList {
 	errs := validateServer(path.Child("url"), p.URL, used)
 	errs = append(errs, validateInterval(path.Child("window"), p.Window)...)
-	errs = append(errs, validateOneOf(path.Child("percentiles"), p.Percentiles, PercentilesOwn, PercentilesSubqueries)...)
+	errs = append(errs, validateListed(path.Child("percentiles"), p.Percentiles)...)
 
 	node := path.Child("node")
 	if asked := slices.DeleteFunc(slices.Collect(maps.Values(p.Node.Queries)), func(query string) bool { return query == "" }); len(

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/spelling"
 )
 
 // maxPluginWeight is the largest weight of a score plugin.
@@ -14,7 +16,7 @@ const maxPluginWeight = 100
 
 func validateProfiles(path *field.Path, profiles []Profile) field.ErrorList {
 	if len(profiles) == 0 {
-		return field.ErrorList{field.Required(path, "at least one profile")}
+		return field.ErrorList{field.Required(path, "at least one profile; left out, it is one of default-scheduler")}
 	}
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -39,7 +41,7 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 		}
 	}
 	errs = append(errs, p.validateSelection(path)...)
-	errs = append(errs, validateOneOf(path.Child("equivalence"), p.Equivalence, EquivalenceControllerRef, EquivalenceTemplate)...)
+	errs = append(errs, validateListed(path.Child("equivalence"), p.Equivalence)...)
 	errs = append(errs, p.validateShortlist(path.Child("shortlist"))...)
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.weighted().validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates())...)
@@ -65,9 +67,9 @@ func (p *Profile) validateSelection(path *field.Path) field.ErrorList {
 	if line, former := formerSelections()[p.NodeSelection]; former {
 		errs = append(errs, field.Invalid(path.Child("nodeSelection"), p.NodeSelection, line))
 	} else {
-		errs = append(errs, validateOneOf(path.Child("nodeSelection"), p.NodeSelection, NodeSelectionScheduler, NodeSelectionMuster)...)
+		errs = append(errs, validateListed(path.Child("nodeSelection"), p.NodeSelection)...)
 	}
-	errs = append(errs, validateOneOf(path.Child("gates"), p.Gates, GatesNever, GatesUntilMembers, GatesUntilPlace)...)
+	errs = append(errs, validateListed(path.Child("gates"), p.Gates)...)
 	if p.Gates == GatesUntilPlace && p.NodeSelection == NodeSelectionScheduler {
 		errs = append(errs, field.Invalid(path.Child("gates"), p.Gates, "needs nodeSelection: Muster, which picks the place"))
 	}
@@ -203,16 +205,9 @@ func validatePluginName(path *field.Path, name string, supported []string, old o
 		if today != name {
 			problem = "stands for " + today + ": " + problem
 		}
-		errs = append(errs, field.Invalid(path, name, problem+", supported values: "+quoteAll(supported)))
+		errs = append(errs, field.Invalid(path, name, problem+", "+spelling.DidYouMean(name, supported)+"supported values: "+quoteAll(supported)))
 	}
 	return errs
-}
-
-func validateOneOf[T ~string](path *field.Path, value T, supported ...T) field.ErrorList {
-	if slices.Contains(supported, value) {
-		return nil
-	}
-	return field.ErrorList{field.NotSupported(path, value, supported)}
 }
 
 func quoteAll(names []string) string {

@@ -19,7 +19,7 @@ import (
 
 func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs := validateListen(path.Child("listen"), r.Listen)
-	errs = append(errs, validateOneOf(path.Child("mode"), r.Mode, v1alpha1.DryRun, v1alpha1.Approve, v1alpha1.Auto)...)
+	errs = append(errs, validateListed(path.Child("mode"), r.Mode)...)
 	for _, positive := range []struct {
 		name  string
 		value metav1.Duration
@@ -34,7 +34,7 @@ func (r Rescheduler) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, r.Relieve.validate(path.Child("relieve"))...)
 	errs = append(errs, r.Balance.validate(path.Child("balance"))...)
 	errs = append(errs, r.Respread.validate(path.Child("respread"))...)
-	errs = append(errs, validateOneOf(path.Child("coalesce", "mark"), r.Coalesce.Mark, MarkNone, MarkAnnotate, MarkTaint, MarkCordon)...)
+	errs = append(errs, validateListed(path.Child("coalesce", "mark"), r.Coalesce.Mark)...)
 	errs = append(errs, notNegative(path.Child("coalesce", "closedFor"), r.Coalesce.ClosedFor)...)
 	errs = append(errs, r.ScaleUp.validate(path.Child("scaleUp"))...)
 	errs = append(errs, r.Separate.validate(path.Child("separate"))...)

@@ -19,7 +19,9 @@ const fewest = 10
 
 // badConfigurations are files that are no configurations, for a command that takes one by a flag.
 func badConfigurations(before string) (lines []string) {
-	for _, name := range []string{"kind", "version", "field", "syntax", "twice", "type", "empty", "absent"} {
+	for _, name := range []string{
+		"kind", "version", "field", "syntax", "twice", "type", "empty", "absent", "meant", "value", "profiles",
+	} {
 		lines = append(lines, before+"testdata/bad/"+name+".yaml")
 	}
 	return append(lines, before+"testdata/bad.yaml", before+"testdata")
@@ -66,9 +68,10 @@ func badInputs() map[string][]string {
 		"plan": append(badConfigurations("-f testdata/fragmented.yaml --config "),
 			"dump.yaml", "-f testdata/fragmented.yaml --policy Defragment", "-f testdata/fragmented.yaml -o wide", "-f testdata/bad.yaml",
 			"-f testdata/fragmented.yaml --selector a=b=c", "-f testdata/fragmented.yaml --node-selector a=b=c", "--hops 0", "--time -1s",
-			"--min-age=-5m", "--max-evictions -1", "--max-evictions many", "--time 5", "--seed -1", "--now", "-f dump.yaml --kubeconfig a"),
+			"--min-age=-5m", "--max-evictions -1", "--max-evictions many", "--time 5", "--seed -1", "--now", "-f dump.yaml --kubeconfig a",
+			"-f dump.yaml --context a", "--context a"),
 		"report": append(badConfigurations("--snapshot testdata/fragmented.yaml --config "),
-			"", "dump.yaml", "--snapshot testdata/absent.yaml", "--snapshot testdata/bad.yaml", "--snapshots a",
+			"", "dump.yaml", "--snapshot dump.yaml --context c", "--snapshot testdata/absent.yaml", "--snapshot testdata/bad.yaml", "--snapshots a",
 			"--snapshot testdata/fragmented.yaml --time -1s", "--snapshot testdata/fragmented.yaml --time soon"),
 		"explain": {
 			"",
@@ -90,9 +93,16 @@ func badInputs() map[string][]string {
 			"pod/a --server 127.0.0.1:8887",
 			"pod/a --server http://127.0.0.1:1 --context c",
 			"pod/a --snapshot a --context c",
-			"pod/a --client-key k",
-			"pod/a --certificate-authority testdata/absent.crt",
+			"pod/a --server https://127.0.0.1:1 --client-key k",
+			"pod/a --server https://127.0.0.1:1 --certificate-authority testdata/absent.crt",
 			"pod/a --config a",
+			"jobb/a",
+			"job/a",
+			"job a/b/c",
+			"-f testdata/bad/kind.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/unknown-field.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/bad/syntax.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/twice.yaml --snapshot testdata/fragmented.yaml",
 			"pod/a -f testdata/pod.yaml",
 			"-f testdata/absent.yaml",
 			"-n lab -f testdata/pod.yaml",
@@ -140,9 +150,9 @@ func leaves(cmd *cobra.Command) (names []string) {
 
 func TestEachCommandSaysWhatIsWrongWithItsInput(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	t.Setenv(serverVariable, "http://127.0.0.1:1") // where nothing listens
+	t.Setenv("KUBECONFIG", "testdata/absent.kubeconfig")
 	all := badInputs()
-	for _, command := range leaves(newRootCommand(usual())) {
+	for _, command := range leaves(newRootCommand()) {
 		t.Run(command, func(t *testing.T) {
 			lines := all[command]
 			if different := len(slices.Compact(slices.Sorted(slices.Values(lines)))); different < fewest {

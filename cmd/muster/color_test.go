@@ -70,7 +70,7 @@ func TestColorsByDefaultAreForTerminalsThatShowThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("NO_COLOR", test.noColor)
 			t.Setenv("TERM", test.term)
-			cmd := newStatusCommand(usual())
+			cmd := newStatusCommand()
 			cmd.SetOut(test.out)
 			if got, err := (&colorFlag{when: test.when}).colors(cmd); err != nil || got != test.want {
 				t.Errorf("colours: %t (%v), want %t", got, err, test.want)

@@ -176,9 +176,20 @@ func TestCommands(t *testing.T) {
 		{golden: "explain-two-namespaces", args: "explain pod default/p -n other"},
 		{golden: "explain-bad-output", args: "explain pod p -o wide"},
 		{golden: "explain-bad-server", args: "explain pod p --server 127.0.0.1:8888"},
-		{golden: "explain-absent-authority", args: "explain pod p --certificate-authority testdata/absent.crt"},
-		{golden: "explain-certificate-without-key", args: "explain pod p --client-certificate testdata/absent.crt"},
-		{golden: "explain-nothing-listens", args: "explain pod p"},
+		{golden: "explain-absent-authority", args: "explain pod p --server https://127.0.0.1:1 --certificate-authority testdata/absent.crt"},
+		{golden: "explain-certificate-without-key", args: "explain pod p --server https://127.0.0.1:1 --client-certificate testdata/absent.crt"},
+		{golden: "explain-no-cluster", args: "explain pod p"},
+		{golden: "explain-nothing-listens", args: "explain pod p --server http://127.0.0.1:1"},
+		{golden: "explain-manifest-of-a-deployment", args: "explain -f testdata/deployment.yaml --snapshot testdata/fragmented.yaml"},
+		{golden: "explain-manifest-of-a-jobset", args: "explain -f testdata/jobset.yaml --snapshot testdata/fragmented.yaml"},
+		{golden: "explain-manifest-of-a-jobset-json", args: "explain -f testdata/jobset.yaml -o json --snapshot testdata/fragmented.yaml"},
+		{golden: "explain-manifest-unknown-field", args: "explain -f testdata/unknown-field.yaml --snapshot testdata/fragmented.yaml"},
+		{golden: "explain-workload", args: "explain job/sweep -n lab --snapshot testdata/owned.yaml"},
+		{golden: "why-workload", args: "why jobset/training -n lab --snapshot testdata/owned.yaml"},
+		{golden: "why-deployment", args: "why deployment/web -n lab --snapshot testdata/owned.yaml"},
+		{golden: "why-workload-misspelled", args: "why job/sweeep -n lab --snapshot testdata/owned.yaml"},
+		{golden: "why-workload-that-waits-not", args: "why job/other -n lab --snapshot testdata/owned.yaml"},
+		{golden: "why-manifest", args: "why -f testdata/jobset.yaml --snapshot testdata/fragmented.yaml"},
 		{golden: "explain-manifest", args: "explain pod -f testdata/pod.yaml --snapshot testdata/fragmented.yaml"},
 		{golden: "explain-manifest-json", args: "explain pod -f testdata/pod.yaml --snapshot testdata/fragmented.yaml -o json"},
 		{golden: "explain-manifest-bad", args: "explain pod -f testdata/bad.yaml --snapshot testdata/fragmented.yaml"},
@@ -194,7 +205,7 @@ func TestCommands(t *testing.T) {
 		{golden: "status-snapshot-bad", args: "status --snapshot testdata/bad.yaml"},
 		{golden: "report", args: "report --snapshot testdata/fragmented.yaml -o -"},
 		{golden: "report-help", args: "report --help"},
-		{golden: "report-without-a-dump", args: "report"},
+		{golden: "report-no-cluster", args: "report"},
 		{golden: "report-absent-dump", args: "report --snapshot testdata/absent.yaml"},
 		{golden: "report-bad-dump", args: "report --snapshot testdata/bad.yaml"},
 		{golden: "report-bad-config", args: "report --snapshot testdata/fragmented.yaml --config testdata/bad.yaml"},
@@ -206,10 +217,13 @@ func TestCommands(t *testing.T) {
 		{golden: "report-unknown-flag", args: "report --snapshots testdata/fragmented.yaml"},
 		{golden: "status-help", args: "status --help"},
 		{golden: "status-bad-rescheduler", args: "status --rescheduler 127.0.0.1:8889"},
-		{golden: "status-nothing-listens", args: "status --rescheduler http://127.0.0.1:1"},
+		{golden: "status-no-cluster", args: "status"},
+		{golden: "status-nothing-listens", args: "status --server http://127.0.0.1:1 --rescheduler http://127.0.0.1:1"},
 
 		{golden: "preflight-bad-output", args: "preflight -o wide"},
-		{golden: "release-outside-of-a-cluster", args: "release"},
+		{golden: "release-no-cluster", args: "release"},
+		{golden: "preflight-no-cluster", args: "preflight"},
+		{golden: "plan-no-cluster", args: "plan"},
 		{golden: "release-without-a-lease", args: "release --when-away 2m"},
 		{golden: "release-before-now", args: "release --when-away -2m"},
 		{golden: "managed-policy", args: "managed-policy"},
@@ -221,8 +235,8 @@ func TestCommands(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.golden, func(t *testing.T) {
-			t.Setenv("KUBERNETES_SERVICE_HOST", "")                      // so that a test in a pod is outside of a cluster, too
-			t.Setenv(serverVariable, "http://127.0.0.1:1")               // where nothing listens
+			t.Setenv("KUBERNETES_SERVICE_HOST", "") // so that a test in a pod is outside of a cluster, too
+			t.Setenv("KUBECONFIG", "testdata/absent.kubeconfig")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // none of these keeps running
 			defer cancel()
 			var stdout, stderr bytes.Buffer
@@ -286,7 +300,7 @@ func TestEveryCommandTeaches(t *testing.T) {
 			visit(child)
 		}
 	}
-	visit(newRootCommand(usual()))
+	visit(newRootCommand())
 }
 
 func TestHelpGoesToStandardOutput(t *testing.T) {

@@ -24,15 +24,15 @@ func TestTheExitStatusSaysWhetherThereIsANodeForThePod(t *testing.T) {
 				_, _ = w.Write([]byte(test.told))
 			}))
 			t.Cleanup(server.Close)
-			t.Setenv(serverVariable, server.URL)
 			var stdout, stderr bytes.Buffer
 			for _, args := range []string{"explain pod p", "explain pod/p", "explain po default/p", "explain pods/p -n default", "why pod/p"} {
 				stdout.Reset()
-				if got := run(t.Context(), strings.Fields(args), nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
+				line := append(strings.Fields(args), "--server", server.URL)
+				if got := run(t.Context(), line, nil, &stdout, &stderr); got != test.status || stderr.Len() > 0 {
 					t.Errorf("%s: exit status %d, want %d: %s", args, got, test.status, &stderr)
 				}
 			}
-			if asked != "/debug/explain?pod=default%2Fp" || !strings.HasPrefix(stdout.String(), "pod default/p ") {
+			if asked != "/debug/explain?pod=default%2Fp" || !strings.HasPrefix(stdout.String(), "asked "+server.URL+"\n\npod default/p ") {
 				t.Errorf("asked for %s, printed:\n%s", asked, &stdout)
 			}
 		})
@@ -60,17 +60,19 @@ func TestNamesOfPodsThatWaitAreCompleted(t *testing.T) {
 func TestTypesAndNamesAreCompletedAsKubectlDoes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(map[string]string{
-			"/debug/pending": `{"pods":[{"pod":"default/web-1"}]}`,
+			"/debug/pending": `{"pods":[{"pod":"default/web-1"},{"pod":"default/n-1","owners":[{"kind":"Job","name":"nightly"}]}]}`,
 			"/debug/gangs":   `{"gangs":[{"gang":"lab/train"}]}`,
 			"/debug/plans":   `{"plans":[{"plan":"makeroom-1"},{"plan":"coalesce-1"}]}`,
 		}[r.URL.Path]))
 	}))
 	t.Cleanup(server.Close)
 	for args, want := range map[string]string{
-		"explain p":                "pod\n:4\n",
-		"explain pod/d":            "pod/default/web-1\n:4\n",
+		"explain po":               "pod\n:4\n",
+		"explain job":              "job\njobset\n:4\n",
+		"explain pod/d":            "pod/default/web-1\npod/default/n-1\n:4\n",
 		"explain -n default pod/w": "pod/web-1\n:4\n",
-		"why p":                    "plan\npod\n:4\n",
+		"why p":                    "plan\npod\npytorchjob\npaddlejob\n:4\n",
+		"why job/d":                "job/default/nightly\n:4\n",
 		"why gang lab/":            "lab/train\n:4\n",
 		"why plan/make":            "plan/makeroom-1\n:4\n",
 		"why node/a":               ":4\n",
@@ -104,7 +106,7 @@ func TestTheExitStatusSaysWhetherAGangWaitsOrAPlanGoesOn(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		line := append([]string{"why", "--server", server.URL, "--rescheduler", server.URL}, strings.Fields(args)...)
-		if got := run(t.Context(), line, nil, &stdout, &stderr); got != want.status || !strings.HasPrefix(stdout.String(), want.says) {
+		if got := run(t.Context(), line, nil, &stdout, &stderr); got != want.status || !strings.Contains(stdout.String(), "\n\n"+want.says) {
 			t.Errorf("%s: exit status %d, want %d: %s%s", args, got, want.status, &stdout, &stderr)
 		}
 	}

@@ -45,6 +45,9 @@ type printer struct {
 	colors bool
 }
 
+// data reports whether programs read what is printed.
+func (p printer) data() bool { return p.format == inspect.JSON || p.format == inspect.YAML }
+
 func (p printer) print(w io.Writer, told inspect.Answer) error {
 	if p.colors {
 		return inspect.PrintInColor(w, told, p.format)

@@ -48,8 +48,8 @@ take them any more. Every step has a place to go to by all predicates of the pod
 profile when it is its turn, and no step breaks a PodDisruptionBudget or one of the
 budgets below. Each step says why; so does each pod that gets no place.
 
-The cluster is the one of --kubeconfig, or that of files which kubectl wrote. Such a
-dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
+` + whichCluster + ` With --filename
+it is that of files which kubectl wrote. Such a dump needs all that ties pods to nodes: nodes, pods, and of persistentvolumes,
 persistentvolumeclaims, storageclasses, namespaces, services, replicasets,
 statefulsets, jobs, poddisruptionbudgets and, for LoadAware, Relieve and Balance, nodemetrics what
 there is.
@@ -64,7 +64,7 @@ moved only when a flag or the annotation rescheduling.muster.dev/movable allows 
 The exit status is 0 when there is nothing to do, 2 when there is a plan, 3 when pods
 wait and there is none, and 1 after an error, a wrong command line included.`,
 		Example: `  # What would have to move in this cluster for the pods that wait?
-  muster plan --kubeconfig ~/.kube/config
+  muster plan --context production
 
   # The same for a dump, with two evictions at most.
   kubectl get nodes,pods,replicasets,poddisruptionbudgets -A -o yaml | muster plan -f - --max-evictions 2
@@ -99,18 +99,18 @@ wait and there is none, and 1 after an error, a wrong command line included.`,
 }
 
 type planFlags struct {
-	config     string
-	kubeconfig string
-	files      []string
-	policy     string
-	output     string
-	nodes      int32
-	domains    planner.Domains
-	seed       uint64
-	excluded   bool
-	limits     planner.Limits
-	budgets    planner.Budgets
-	rules      planner.Rules
+	clusterFlags
+	config   string
+	files    []string
+	policy   string
+	output   string
+	nodes    int32
+	domains  planner.Domains
+	seed     uint64
+	excluded bool
+	limits   planner.Limits
+	budgets  planner.Budgets
+	rules    planner.Rules
 
 	belowPriority    int32
 	selector         string
@@ -127,7 +127,7 @@ func (f *planFlags) register(flags *pflag.FlagSet) {
 		"",
 		"configuration `FILE`, read for the profiles and the arguments of policies (default: what 'muster config default' prints)",
 	)
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	f.clusterFlags.register(flags)
 	flags.StringArrayVarP(
 		&f.files,
 		"filename",
@@ -207,9 +207,8 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 	}
 	options.Config = cfg
 	if len(f.files) == 0 {
-		cfg.ClientConnection.Kubeconfig = cmp.Or(f.kubeconfig, cfg.ClientConnection.Kubeconfig)
-		if options.RESTConfig, err = restConfig(cfg.ClientConnection); err != nil {
-			return preview.Nothing, fmt.Errorf("connect to the API server: %w", err)
+		if options.RESTConfig, err = f.connect(cmd, cfg.ClientConnection, options.Format != preview.Table); err != nil {
+			return preview.Nothing, err
 		}
 	}
 	return preview.Run(cmd.Context(), options)
@@ -218,8 +217,8 @@ func (f *planFlags) run(cmd *cobra.Command) (preview.Outcome, error) {
 // check names the first flag that makes no sense.
 func (f *planFlags) check() error {
 	switch {
-	case len(f.files) > 0 && f.kubeconfig != "":
-		return errors.New("--filename and --kubeconfig exclude each other: files stand in for the API server")
+	case len(f.files) > 0 && f.given():
+		return errors.New("--filename stands in for the API server: leave --kubeconfig and --context out")
 	case !slices.Contains(policy.Names(), v1alpha1.Policy(f.policy)):
 		return fmt.Errorf("--policy: %q is none of %v", f.policy, policy.Names())
 	case !slices.Contains(preview.Formats(), preview.Format(f.output)):

@@ -12,7 +12,8 @@ import (
 )
 
 func newPreflightCommand() *cobra.Command {
-	var path, kubeconfig, as, name, schedulerFile string
+	var path, as, name, schedulerFile string
+	var cluster clusterFlags
 	var output outputFlag
 	cmd := &cobra.Command{
 		Use:   "preflight",
@@ -24,19 +25,21 @@ kube-scheduler can be read. For each it tells what follows. It changes nothing.
 With --scheduler-config it compares kube-scheduler's file with muster's, and names each
 line that has nodes filtered or rated otherwise than the profiles say.
 
+` + whichCluster + `
+
 preflight asks with your own rights. After muster is installed, ask as
 its account, which takes the right to impersonate it, or run preflight in its pod.
 
 UNKNOWN marks what the API does not tell, or not to you. The exit status is 1
 if something is MISSING that is needed, and after any error.`,
 		Example: `  # What would muster find on this cluster?
-  muster preflight --config muster.yaml --kubeconfig ~/.kube/config
+  muster preflight --config muster.yaml --context production
 
   # Does kube-scheduler rate nodes as the profiles say?
   muster preflight --config muster.yaml --scheduler-config scheduler.yaml
 
   # What may the account of an installed muster do?
-  muster preflight --config muster.yaml --kubeconfig ~/.kube/config --as system:serviceaccount:kube-system:muster`,
+  muster preflight --config muster.yaml --as system:serviceaccount:kube-system:muster`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, err := output.printer(cmd)
@@ -58,10 +61,7 @@ if something is MISSING that is needed, and after any error.`,
 					return fmt.Errorf("--scheduler-config: %w", err)
 				}
 			}
-			if kubeconfig != "" {
-				cfg.ClientConnection.Kubeconfig = kubeconfig
-			}
-			connection, err := restConfig(cfg.ClientConnection)
+			connection, err := cluster.connect(cmd, cfg.ClientConnection, out.data())
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ if something is MISSING that is needed, and after any error.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&path, "config", "", "muster's configuration `FILE` (default: what 'muster config default' prints)")
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	cluster.register(flags)
 	flags.StringVar(&schedulerFile, "scheduler-config", "", "configuration `FILE` of kube-scheduler, to compare with what muster's asks for")
 	flags.StringVar(&as, "as", "", "`USER` to ask as, instead of that of the kubeconfig")
 	flags.StringVar(

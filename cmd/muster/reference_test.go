@@ -77,7 +77,7 @@ func TestTheReferenceOfFlagsIsThatOfTheCommands(t *testing.T) {
 			visit(child)
 		}
 	}
-	visit(newRootCommand(usual()))
+	visit(newRootCommand())
 	compareReference(t, "flags.md", "Commands and flags", "All commands of `muster`, and what they take.", body.String())
 }
 

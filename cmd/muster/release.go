@@ -43,12 +43,13 @@ of machines, and suits a CronJob. It looks at the Lease again before each hundre
 and leaves the others to a muster that is back. It needs the right to get the Lease, and
 to be longer than leaderElection.leaseDuration.
 
+` + whichCluster + `
 Where the API server is away or overloaded, it tries for a minute.`,
 		Example: `  # Which pods wait for muster?
-  muster release --kubeconfig ~/.kube/config --dry-run
+  muster release --dry-run
 
   # Let all of them go.
-  muster release --kubeconfig ~/.kube/config
+  muster release --context production
 
   # Let them go if muster has been away for two minutes.
   muster release --config muster.yaml --when-away 2m`,
@@ -69,7 +70,7 @@ Where the API server is away or overloaded, it tries for a minute.`,
 			if flags.whenAway > 0 && !cfg.LeaderElection.LeaderElect {
 				return usagef(cmd, "--when-away: leaderElection.leaderElect is false in the configuration: there is no Lease to tell by")
 			}
-			client, err := flags.connect(cfg)
+			client, err := flags.client(cmd, cfg)
 			if err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ Where the API server is away or overloaded, it tries for a minute.`,
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&flags.kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; overrides clientConnection.kubeconfig")
+	flags.register(set)
 	set.StringVar(&flags.config, "config", "",
 		"muster's configuration `FILE`, which names the Lease (default: what 'muster config default' prints)")
 	set.StringVarP(&flags.namespace, "namespace", "n", "", "`NAMESPACE` whose pods are released (default: all)")
@@ -100,16 +101,14 @@ Where the API server is away or overloaded, it tries for a minute.`,
 }
 
 type releaseFlags struct {
-	kubeconfig, config, namespace string
-	dryRun                        bool
-	whenAway                      time.Duration
+	clusterFlags
+	config, namespace string
+	dryRun            bool
+	whenAway          time.Duration
 }
 
-func (f *releaseFlags) connect(cfg *config.Configuration) (*kubernetes.Clientset, error) {
-	if f.kubeconfig != "" {
-		cfg.ClientConnection.Kubeconfig = f.kubeconfig
-	}
-	connection, err := restConfig(cfg.ClientConnection)
+func (f *releaseFlags) client(cmd *cobra.Command, cfg *config.Configuration) (*kubernetes.Clientset, error) {
+	connection, err := f.connect(cmd, cfg.ClientConnection, true)
 	if err != nil {
 		return nil, err
 	}

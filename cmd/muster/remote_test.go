@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,55 +11,86 @@ import (
 	"testing"
 )
 
-// overview is a muster of a version, as far as status asks for it.
-func overview(version string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"version":%q}`, version) })
+// answering is a server that answers everything with a document.
+func answering(t *testing.T, document string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, document)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
-// nothing listens there: port 0 is none.
-const nothing = "http://127.0.0.1:0"
+// untilAsked keeps what a command says, and ends it once it has said whom it asks.
+type untilAsked struct {
+	said *bytes.Buffer
+	end  context.CancelFunc
+}
 
-func TestWhomACommandAsks(t *testing.T) {
-	named := httptest.NewServer(overview("named"))
-	t.Cleanup(named.Close)
-	other := httptest.NewServer(overview("of the environment"))
-	t.Cleanup(other.Close)
-	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // a cluster without pods
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","items":[]}`)
-	}))
-	t.Cleanup(empty.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	writeFile(t, kubeconfig, fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"here",
-"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"here","context":{"cluster":"c"}}]}`, empty.URL))
-	const inCluster = "no pod in any namespace has the labels app.kubernetes.io/name=muster"
-	beside := local{muster: nothing, rescheduler: nothing}
-	status := func(environment, kube, args string) string {
-		t.Setenv(serverVariable, environment)
-		t.Setenv("KUBECONFIG", kube)
-		var out bytes.Buffer
-		runBeside(t.Context(), beside, strings.Fields("status "+args), nil, &out, &out)
-		return out.String()
+// Write implements [io.Writer].
+func (u untilAsked) Write(text []byte) (int, error) {
+	if bytes.HasPrefix(text, []byte("asked ")) {
+		u.end()
 	}
-	expect := func(name, got, want string) {
-		t.Helper()
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: %q is not in:\n%s", name, want, got)
+	return u.said.Write(text)
+}
+
+// kubeconfigOf is the file of a kubeconfig of two contexts, "here" the current one, and "there".
+func kubeconfigOf(t *testing.T, here, there string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config")
+	writeFile(t, path, fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"here",
+"clusters":[{"name":"c","cluster":{"server":%q}},{"name":"d","cluster":{"server":%q}}],
+"contexts":[{"name":"here","context":{"cluster":"c"}},{"name":"there","context":{"cluster":"d"}}]}`, here, there))
+	return path
+}
+
+// Which cluster, and whose muster, is asked: by a flag, else by the environment; never what listens on this machine. e2e has the same
+// with a real control plane, and with the pods of each way to install.
+func TestWhomACommandAsks(t *testing.T) {
+	const noPods = `{"kind":"PodList","apiVersion":"v1","items":[]}`
+	here, there, other := answering(t, noPods), answering(t, noPods), answering(t, noPods)
+	file, another := kubeconfigOf(t, here, there), kubeconfigOf(t, other, other)
+	absent := filepath.Join(t.TempDir(), "absent")
+	muster := answering(t, `{"version":"named"}`)
+	const unknown = `no context is called "nowhere"`
+	inVain := absent + ", by $KUBECONFIG"
+	ways := map[string]struct{ environment, flags, muster, cluster string }{
+		"the environment":                 {file, "", "the muster of context here", here},
+		"a context":                       {file, "--context there", "the muster of context there", there},
+		"a file before the environment":   {file, "--kubeconfig " + another, "the muster of context here", other},
+		"a file and a context":            {absent, "--kubeconfig " + file + " --context there", "the muster of context there", there},
+		"a context that there is not":     {file, "--context nowhere", unknown + ": there are here, there", unknown},
+		"nothing there":                   {absent, "", inVain + "; name one with --kubeconfig FILE, or a muster by --server URL", inVain},
+		"a server before the environment": {file, "--server " + muster, muster, ""},
+	}
+	ofMuster := []string{
+		"status", "explain pod/p", "explain job/p", "explain -f testdata/pod.yaml", "why gang/g", "why plan/p", "why pod/p", "why deployment/d",
+	}
+	ofCluster := []string{"plan --time 1ms", "preflight", "report -o " + filepath.Join(t.TempDir(), "report.html"), "release --dry-run"}
+	says := func(way, command, want, environment, flags string) {
+		t.Run(command+" by "+way, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", environment)
+			t.Setenv("KUBERNETES_SERVICE_HOST", "")
+			var out bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			to := untilAsked{&out, cancel}
+			run(ctx, strings.Fields(command+" "+flags), nil, to, to)
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%q is not in:\n%s", want, &out)
+			}
+		})
+	}
+	for way, test := range ways {
+		for _, command := range ofMuster {
+			says(way, command, test.muster, test.environment, test.flags)
+		}
+		for _, command := range ofCluster {
+			if test.cluster != "" {
+				says(way, command, test.cluster, test.environment, test.flags)
+			}
 		}
 	}
-	t.Setenv("HOME", t.TempDir())
-	expect("--server", status(other.URL, kubeconfig, "--server "+named.URL), "muster         named")
-	expect("--server says whom", status(other.URL, kubeconfig, "--server "+named.URL), "asked          "+named.URL)
-	expect("--context before the environment", status(other.URL, kubeconfig, "--context here"), inCluster)
-	expect("--kubeconfig before the environment", status(other.URL, "", "--kubeconfig "+kubeconfig), inCluster)
-	expect("-n", status(other.URL, kubeconfig, "-n team"), "no pod in namespace team")
-	expect("the environment before the kubeconfig", status(other.URL, kubeconfig, ""), "muster         of the environment")
-	expect("the cluster that kubectl would ask", status("", kubeconfig, ""), inCluster)
-	expect("its rescheduler", status("", kubeconfig, ""), "app.kubernetes.io/name in (muster, muster-rescheduler) and a container rescheduler")
-	expect("no kubeconfig", status("", filepath.Join(t.TempDir(), "absent"), ""), "nothing answers at "+nothing)
-	onThisMachine := httptest.NewServer(overview("beside"))
-	t.Cleanup(onThisMachine.Close)
-	beside.muster = onThisMachine.URL
-	expect("what listens before the kubeconfig", status("", kubeconfig, ""), "muster         beside")
-	expect("--context before what listens", status("", kubeconfig, "--context here"), inCluster)
 }

@@ -18,26 +18,33 @@ import (
 func newReportCommand() *cobra.Command {
 	var files []string
 	var path, output string
+	var cluster clusterFlags
 	var limit time.Duration
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write a page about what muster would have done with a cluster",
-		Long: `report reads a dump of a cluster and writes a page in HTML, to be sent around: which of
-the pods that wait would get a place, at once or after others have moved, which gangs
-would start, which nodes could be emptied, and which are hot. muster need not be
-installed, and nothing is changed.
+		Long: `report looks at a cluster and writes a page in HTML, to be sent around: which of the pods
+that wait would get a place, at once or after others have moved, which gangs would start,
+which nodes could be emptied, and which are hot. muster need not be installed, and nothing
+is changed.
 
-The dump should have nodes, pods, and of persistentvolumes, persistentvolumeclaims,
+` + whichCluster + `
+
+With --snapshot it reads a dump instead. That should have nodes, pods, and of persistentvolumes, persistentvolumeclaims,
 storageclasses, namespaces, services, replicasets, statefulsets, jobs,
 poddisruptionbudgets, podgroups and nodemetrics what there is. It has what runs in the
 cluster and names: look at it before you give it to somebody. The page has the names of
 pods and nodes.`,
-		Example: `  kubectl get nodes,pods,replicasets,statefulsets,jobs,poddisruptionbudgets -A -o yaml | muster report --snapshot -`,
-		Args:    noArguments,
+		Example: `  # Of the cluster that kubectl asks.
+  muster report
+
+  # Of a dump.
+  kubectl get nodes,pods,replicasets,statefulsets,jobs,poddisruptionbudgets -A -o yaml | muster report --snapshot -`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case len(files) == 0:
-				return usagef(cmd, "--snapshot is required: a dump of a cluster, written by 'kubectl get nodes,pods,... -A -o yaml'")
+			case len(files) > 0 && cluster.given():
+				return usagef(cmd, "--snapshot stands in for the API server: leave --kubeconfig and --context out")
 			case limit <= 0:
 				return usagef(cmd, "--time: %s is no time", limit)
 			case output == "":
@@ -53,11 +60,17 @@ pods and nodes.`,
 			if cfg.Load.Source == config.LoadSourceNone {
 				cfg.Load.Source = config.LoadSourceNodeMetric // as where Relieve is enabled
 			}
-			var page bytes.Buffer
-			err = preview.Report(cmd.Context(), preview.ReportOptions{Version: buildInfo().Main.Version, Options: preview.Options{
+			options := preview.Options{
 				Config: cfg, Files: files, Stdin: cmd.InOrStdin(), Clock: clock.RealClock{}, Limits: planner.Limits{Hops: 3, Time: limit},
 				Logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-			}}, &page)
+			}
+			if len(files) == 0 {
+				if options.RESTConfig, err = cluster.connect(cmd, cfg.ClientConnection, true); err != nil {
+					return err
+				}
+			}
+			var page bytes.Buffer
+			err = preview.Report(cmd.Context(), preview.ReportOptions{Version: buildInfo().Main.Version, Options: options}, &page)
 			if err != nil {
 				return err
 			}
@@ -65,8 +78,9 @@ pods and nodes.`,
 		},
 	}
 	flags := cmd.Flags()
+	cluster.register(flags)
 	flags.StringArrayVar(&files, "snapshot", nil,
-		"`FILE` written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
+		"`FILE` to read instead, written by 'kubectl get nodes,pods,... -A -o yaml' or -o json; - is standard input; may be repeated")
 	flags.StringVar(&path, "config", "", "configuration `FILE` with profiles and policies (default: what 'muster config default' prints)")
 	flags.StringVarP(&output, "output", "o", "muster-report.html", "`FILE` to write; - is standard output")
 	flags.DurationVar(&limit, "time", 10*time.Second, "how long to search for each plan")

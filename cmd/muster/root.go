@@ -19,12 +19,7 @@ const (
 
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runBeside(ctx, usual(), args, stdin, stdout, stderr)
-}
-
-// runBeside is run where muster and its rescheduler listen elsewhere than they usually do.
-func runBeside(ctx context.Context, beside local, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRootCommand(beside)
+	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -51,7 +46,7 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-func newRootCommand(beside local) *cobra.Command {
+func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "muster",
 		Short: "A scheduler extender that stands beside a stock kube-scheduler",
@@ -61,7 +56,8 @@ scheduler asks it which nodes a pod fits (filter), which of them are best
 
 Two commands make a pair: one prints the configuration that tells kube-scheduler
 about muster, the other runs muster. Three more, status, explain and why, ask a muster
-that runs, in a cluster as well: as a plugin of kubectl, by its kubeconfig.
+that runs. All that ask a muster or a cluster find it as kubectl does: by --kubeconfig and
+--context, else by $KUBECONFIG, else by ~/.kube/config; also as a plugin of kubectl.
 
 The exit status is 0 after a clean end, 1 after a failure and 2 after a wrong command
 line, unless a command says otherwise.`,
@@ -85,9 +81,9 @@ line, unless a command says otherwise.`,
 		newPlanCommand(),
 		newReportCommand(),
 		newRescheduleCommand(),
-		newExplainCommand(beside),
-		newWhyCommand(beside),
-		newStatusCommand(beside),
+		newExplainCommand(),
+		newWhyCommand(),
+		newStatusCommand(),
 		newPreflightCommand(),
 		newReleaseCommand(),
 		newGatePolicyCommand(),

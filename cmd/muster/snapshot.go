@@ -61,7 +61,7 @@ func (f *snapshotFlags) serve(cmd *cobra.Command) (*asked, error) {
 		stop()
 		return nil, err
 	}
-	return &asked{muster: client, namespace: metav1.NamespaceDefault, stop: stop}, nil
+	return &asked{muster: client, ours: true, namespace: metav1.NamespaceDefault, stop: stop}, nil
 }
 
 // newServer makes one that answers on loopback, at free ports, and does nothing else.

@@ -10,7 +10,7 @@ import (
 func says(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	root := newRootCommand(usual())
+	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)

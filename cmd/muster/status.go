@@ -10,8 +10,8 @@ import (
 	"muster.dev/muster/server/remote"
 )
 
-func newStatusCommand(beside local) *cobra.Command {
-	flags := statusFlags{remoteFlags: remoteFlags{beside: beside}}
+func newStatusCommand() *cobra.Command {
+	var flags statusFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Ask a muster that runs how it fares",
@@ -21,8 +21,8 @@ pods are known already, and how old the figures of usage are; and a rescheduler 
 plans and what its policies found last. With --snapshot it reads a dump of a cluster
 instead.
 
-` + whomItAsks + ` The rescheduler is found the same way, in muster's pod or in one of its own,
-unless --rescheduler names a URL.
+` + whomItAsks + ` The rescheduler is found the same way, in muster's pod or in one of
+its own, unless --rescheduler names a URL. With --server only that one is asked.
 
 With --watch it asks again every so often, and redraws the answer. Where its output is no
 terminal, it prints each answer that tells something new but the age of figures, after a
@@ -36,7 +36,7 @@ the last answer counts.`,
   kubectl muster status --context production --watch
 
   # In muster's own pod.
-  kubectl -n kube-system exec deployment/muster -- /muster status
+  kubectl -n kube-system exec deployment/muster -- /muster status --server http://127.0.0.1:8887
 
   # Without installing anything.
   kubectl get nodes,pods -A -o yaml | muster status --snapshot -`,
@@ -53,7 +53,7 @@ the last answer counts.`,
 
 // registerRescheduler adds the flag of where the rescheduler is.
 func registerRescheduler(flags *pflag.FlagSet, url *string) {
-	flags.StringVar(url, "rescheduler", "", "`URL` of the rescheduler to ask (default: "+defaultRescheduler+", or that of the cluster)")
+	flags.StringVar(url, "rescheduler", "", "`URL` of the rescheduler to ask (default: that of the cluster, and none with --server)")
 }
 
 const (
@@ -94,6 +94,9 @@ func (f *statusFlags) run(cmd *cobra.Command) error {
 		err = (&watch{every: f.interval, printer: out, out: cmd.OutOrStdout(), ask: ask}).run(cmd.Context())
 	} else {
 		err = out.print(cmd.OutOrStdout(), ask(cmd.Context()))
+	}
+	if out.data() { // text has it in itself
+		asked.tell(cmd, true)
 	}
 	if err != nil {
 		return err

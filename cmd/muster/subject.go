@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muster.dev/muster/api/spelling"
 	"muster.dev/muster/server/remote"
 )
 
@@ -17,6 +18,8 @@ type objectType struct {
 	namespaced bool
 	// known are the names of those worth asking about, with their namespaces.
 	known func(context.Context, *remote.Client) ([]string, error)
+	// owner is the kind of a type of objects that make pods, "" for others.
+	owner string
 }
 
 func (o objectType) String() string { return o.names[0] }
@@ -44,7 +47,8 @@ func planType() objectType {
 
 // typeNamed is the type of a name.
 func typeNamed(name string, types []objectType) (objectType, bool) {
-	at := slices.IndexFunc(types, func(t objectType) bool { return slices.Contains(t.names, name) })
+	resource, _, _ := strings.Cut(strings.ToLower(name), ".") // without its group, as in jobsets.jobset.x-k8s.io
+	at := slices.IndexFunc(types, func(t objectType) bool { return slices.Contains(t.names, resource) })
 	if at < 0 {
 		return objectType{}, false
 	}
@@ -90,9 +94,11 @@ func subjectOf(cmd *cobra.Command, args []string, manifest bool, types ...object
 func usageOf(types []objectType) string {
 	var all []string
 	for _, t := range types {
-		all = append(all, t.String()+"/NAME")
+		if t.owner == "" {
+			all = append(all, t.String()+"/NAME")
+		}
 	}
-	return "name it as " + strings.Join(all, " or ")
+	return "name it as " + strings.Join(all, " or ") + ", or what makes pods, as deployment/NAME, job/NAME or jobset/NAME"
 }
 
 func unknownType(cmd *cobra.Command, typed string, joined bool, types []objectType) error {
@@ -100,7 +106,7 @@ func unknownType(cmd *cobra.Command, typed string, joined bool, types []objectTy
 	for _, t := range types {
 		names = append(names, t.names...)
 	}
-	if nearest := remote.Nearest(typed, names); nearest != "" {
+	if nearest := spelling.Nearest(typed, names); nearest != "" {
 		return usagef(cmd, "unknown type %q, did you mean %s?", typed, nearest)
 	}
 	if joined {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"muster.dev/muster/server/remote"
+	"muster.dev/muster/api/spelling"
 )
 
 // flagError says what is wrong with a flag, and what would be right.
@@ -20,7 +20,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if absent, ok := errors.AsType[*pflag.NotExistError](err); ok && len(absent.GetSpecifiedShortnames()) == 0 {
 		var names []string
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-		if nearest := remote.Nearest(absent.GetSpecifiedName(), names); nearest != "" {
+		if nearest := spelling.Nearest(absent.GetSpecifiedName(), names); nearest != "" {
 			err = fmt.Errorf("unknown flag: --%s, did you mean --%s?", absent.GetSpecifiedName(), nearest)
 		}
 	}

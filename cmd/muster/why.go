@@ -6,30 +6,35 @@ import (
 	"github.com/spf13/cobra"
 
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/server/remote"
 )
 
 // exitWaits tells scripts of what waits, or does not go on.
 const exitWaits = 3
 
-func newWhyCommand(beside local) *cobra.Command {
-	flags := whyFlags{remoteFlags: remoteFlags{beside: beside}}
+func whyTypes() []objectType {
+	return append([]objectType{gangType(), planType(), podType()}, workloadTypes()...)
+}
+
+func newWhyCommand() *cobra.Command {
+	var flags whyFlags
 	cmd := &cobra.Command{
-		Use:   "why {gang/NAME | plan/NAME | pod/NAME}",
+		Use:   "why {TYPE NAME | TYPE/NAME | -f FILE}",
 		Short: "Ask why a gang waits, a plan does not go on or a pod has no node",
 		Long: `why asks a muster that runs why something waits.
 
-Of a gang it tells what it waits for, how many members its quorum is and how many of them
+Of gang/NAME it tells what it waits for, how many members its quorum is and how many of them
 are yet to be created, on which nodes room is kept for it, and of members without a place
 on how many nodes each would fit by itself, and what refuses the others. Members that are
 alike are told of together, and nothing is asked of more than eight. With -o wide it lists
 every member.
 
-Of a ReschedulingPlan it tells how far it is, at which step it stands, what it waits for,
-and which budgets of the rescheduler are used up.
+Of plan/NAME, a ReschedulingPlan, it tells how far it is, at which step it stands, what it
+waits for, and which budgets of the rescheduler are used up.
 
-Of a pod it tells what 'muster explain' does. Names are as there: TYPE/NAME, or TYPE and
-NAME, or NAMESPACE/NAME after the type.
+Of pod/NAME, and with --filename, it tells what 'muster explain' does. Of what makes pods, as
+deployment/NAME, job/NAME or jobset/NAME, it tells which of its pods wait and for what, and
+why their gangs do. Names are as there: TYPE/NAME, or TYPE and NAME, or NAMESPACE/NAME after
+the type.
 
 ` + whomItAsks + `
 
@@ -38,30 +43,35 @@ pod that is bound or fits on a node, 3 for others, 1 after a failure and 2 after
 command line.`,
 		Example: `  # Why does my gang wait?
   muster why gang/training -n lab
+  muster why jobset/training -n lab
 
   # Why are no pods moved?
   kubectl muster why plan makeroom-x7k2p --context production`,
 		Args: func(cmd *cobra.Command, args []string) (err error) {
-			flags.about, err = subjectOf(cmd, args, false, gangType(), planType(), podType())
+			if flags.manifest != "" {
+				flags.about, err = subjectOf(cmd, args, true, explainedTypes()...)
+				return err
+			}
+			flags.about, err = subjectOf(cmd, args, false, whyTypes()...)
 			return err
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return completeSubject(cmd, &flags.remoteFlags, args, begun, flags.namespace, gangType(), planType(), podType())
+			return completeSubject(cmd, &flags.remoteFlags, args, begun, flags.namespace, whyTypes()...)
 		},
 	}
-	flags.register(cmd.Flags(), "")
+	flags.remoteFlags.register(cmd.Flags(), "")
 	flags.output.register(cmd.Flags(), true)
-	registerNamespace(cmd.Flags(), &flags.namespace, "the gang or the pod")
+	flags.question.register(cmd.Flags())
 	registerRescheduler(cmd.Flags(), &flags.rescheduler)
 	return cmd
 }
 
 type whyFlags struct {
 	remoteFlags
-	about                  subject
-	output                 outputFlag
-	namespace, rescheduler string
+	question
+	output      outputFlag
+	rescheduler string
 }
 
 func (f *whyFlags) run(cmd *cobra.Command) error {
@@ -69,7 +79,7 @@ func (f *whyFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	name, err := f.about.in(cmd, f.namespace)
+	ask, err := f.why(cmd)
 	if err != nil {
 		return err
 	}
@@ -78,7 +88,8 @@ func (f *whyFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer asked.stop()
-	answer, waits, err := f.ask(cmd.Context(), asked, name)
+	answer, waits, err := ask(cmd.Context(), asked)
+	asked.tell(cmd, out.data() || err != nil)
 	if err != nil {
 		return err
 	}
@@ -91,24 +102,45 @@ func (f *whyFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// ask asks why, and whether it waits.
-func (f *whyFlags) ask(ctx context.Context, asked *asked, name qualified) (answer inspect.Answer, waits bool, err error) {
-	switch f.about.of.String() {
-	case gangType().String():
-		var reasons *remote.GangReasons
-		if reasons, err = asked.muster.WhyGang(ctx, name.in(asked.namespace), name.name); err == nil {
-			return reasons, reasons.Waits(), nil
-		}
-	case planType().String():
-		var reason *remote.PlanReason
-		if reason, err = asked.muster.WhyPlan(ctx, name.name, asked.rescheduler); err == nil {
-			return reason, !reason.GoesOn(), nil
-		}
-	default:
-		var explanation *remote.Explanation
-		if explanation, err = asked.muster.Explain(ctx, name.in(asked.namespace), name.name); err == nil {
-			return explanation, !explanation.Placed(), nil
+// why returns how to ask why something waits, and whether it does.
+func (f *whyFlags) why(cmd *cobra.Command) (func(context.Context, *asked) (answer inspect.Answer, waits bool, err error), error) {
+	explain, err := f.explain(cmd)
+	if err != nil {
+		return nil, err
+	}
+	name, of := qualified{}, f.about.of
+	if f.manifest == "" {
+		if name, err = f.about.in(cmd, f.namespace); err != nil {
+			return nil, err
 		}
 	}
-	return nil, false, err
+	return func(ctx context.Context, asked *asked) (inspect.Answer, bool, error) {
+		namespace := name.in(asked.namespace)
+		switch {
+		case f.manifest == "" && of.owner != "":
+			owned, err := asked.muster.WhyOwned(ctx, of.owner, namespace, name.name)
+			if err != nil {
+				return nil, false, err
+			}
+			return owned, owned.Waits(), nil
+		case of.String() == gangType().String():
+			reasons, err := asked.muster.WhyGang(ctx, namespace, name.name)
+			if err != nil {
+				return nil, false, err
+			}
+			return reasons, reasons.Waits(), nil
+		case of.String() == planType().String():
+			reason, err := asked.muster.WhyPlan(ctx, name.name, asked.rescheduler)
+			if err != nil {
+				return nil, false, err
+			}
+			return reason, !reason.GoesOn(), nil
+		default:
+			told, err := explain(ctx, asked)
+			if err != nil {
+				return nil, false, err
+			}
+			return told, !told.Placed(), nil
+		}
+	}, nil
 }

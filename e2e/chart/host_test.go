@@ -17,10 +17,10 @@ import (
 // can be installed beside a muster that has them. Helm takes no object that is there already and not the release's.
 func TestTheChartIsInstalledBesideTheRightsOfKubeSchedulersIdentity(t *testing.T) {
 	lab.Long(t)
-	_, section, _ := strings.Cut(textOf(t, repository, "docs", "install.md"), "\n### Rights of kube-scheduler's identity\n")
+	_, section, _ := strings.Cut(textOf(t, repository, "docs", "install", "kubeadm.md"), "\n## Rights of kube-scheduler's identity\n")
 	block := firstBlock.FindStringSubmatch(section)
 	if block == nil {
-		t.Fatal("docs/install.md has no commands for the rights of kube-scheduler's identity")
+		t.Fatal("docs/install/kubeadm.md has no commands for the rights of kube-scheduler's identity")
 	}
 	c := newCluster(t)
 	apply := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", block[1])

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 type cluster struct {
 	*lab.Lab
 	muster string // the path of the binary
+	debug  string // the URL at which it is looked at
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -37,7 +38,7 @@ func newCluster(t *testing.T) *cluster {
 		PodPorts:       map[int]string{8887: debug, 8889: rescheduler},
 		APIServerFlags: []string{"--kubelet-preferred-address-types=InternalIP"},
 	}})}
-	l.muster = lab.Program(l.T)
+	l.muster, l.debug = lab.Program(l.T), "http://"+debug
 	l.Must(l.StartKWOK(t.Context()))
 	l.Create(workload.NewNode("a", "4", workload.ForKWOK))
 	l.Reschedule(l.Muster(muster.Options{Debug: debug}), muster.Options{}, rescheduler)
@@ -47,16 +48,22 @@ func newCluster(t *testing.T) *cluster {
 // run creates a pod with the labels that the chart gives to a pair, and returns when it is ready.
 func (l *cluster) run(namespace, name string, ports ...corev1.ContainerPort) {
 	l.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: namespace}} // that its pods are of
-	if err := l.Try(account); !apierrors.IsAlreadyExists(err) {
-		l.Must(err)
-	}
-	l.Create(workload.NewPod(name, "0", workload.In(namespace), workload.On("a"), func(pod *corev1.Pod) {
+	l.install(workload.NewPod(name, "0", workload.In(namespace), workload.On("a"), func(pod *corev1.Pod) {
 		pod.Labels = map[string]string{"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "muster"}
 		pod.Spec.Containers = []corev1.Container{{Name: "muster", Image: "muster", Ports: ports}, {Name: "rescheduler", Image: "muster"}}
 	}))
+}
+
+// install creates a pod, and returns when it is ready.
+func (l *cluster) install(pod *corev1.Pod) {
+	l.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: pod.Namespace}} // that its pods are of
+	if err := l.Try(account); !apierrors.IsAlreadyExists(err) {
+		l.Must(err)
+	}
+	l.Create(pod)
 	l.Eventually("the pod is ready", func() error {
-		pod, err := l.Client.CoreV1().Pods(namespace).Get(l.Context(), name, metav1.GetOptions{})
+		pod, err := l.Client.CoreV1().Pods(pod.Namespace).Get(l.Context(), pod.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

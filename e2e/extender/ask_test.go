@@ -19,8 +19,7 @@ import (
 // tells runs a command that asks a muster, and returns its exit status and all that it prints.
 func (s *server) tells(args ...string) (int, string) {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), lab.Program(s.T), args...)
-	cmd.Env = append(cmd.Environ(), "MUSTER_SERVER="+s.DebugURL())
+	cmd := exec.CommandContext(s.Context(), lab.Program(s.T), append(args, "--server="+s.DebugURL())...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

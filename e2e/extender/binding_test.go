@@ -172,6 +172,21 @@ func TestABindingThatFailedIsFreeOrBoundAtOnce(t *testing.T) {
 	}
 }
 
+func TestAGatedPodIsNotBoundAndTheAnswerSaysSo(t *testing.T) {
+	c := newCluster(t, workload.NewNode("a", "4"))
+	s := c.serve(muster.Options{Text: ofByHand})
+	c.createPods(workload.NewPod("web-0", "1", workload.ScheduledBy(byHand), func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/later"}}
+	}))
+	err := s.FilterAndBind(s.Context(), c.Pod("web-0"), "a")
+	if err == nil || !strings.Contains(err.Error(), "held back by scheduling gates") {
+		t.Errorf("binding a gated pod: error %v", err)
+	}
+	if got := c.Pod("web-0").Spec.NodeName; got != "" {
+		t.Errorf("it is on %s", got)
+	}
+}
+
 func TestANamesakeIsNotBoundInstead(t *testing.T) {
 	c := newCluster(t, workload.NewNode("a", "4"))
 	s := c.serve(muster.Options{Text: ofByHand})

@@ -33,7 +33,7 @@ func managed(pod *corev1.Pod) {
 	maps.Copy(pod.Spec.Containers[0].Resources.Requests, costless())
 }
 
-// The table of docs/install.md, "When muster is down".
+// The table of docs/install/registration.md, "When muster is down".
 func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -121,7 +121,8 @@ func (c *cluster) awaitOutage(name string, s *server) {
 	c.Eventually(name+" waits for muster", func() error {
 		pod := c.Pod(name)
 		for _, condition := range pod.Status.Conditions {
-			if condition.Reason == corev1.PodReasonSchedulerError && strings.Contains(condition.Message, s.URL()) && pod.Spec.NodeName == "" {
+			named := strings.Contains(condition.Message, s.URL()+"/muster/")
+			if condition.Reason == corev1.PodReasonSchedulerError && named && pod.Spec.NodeName == "" {
 				return nil
 			}
 		}

@@ -35,8 +35,8 @@ var filledIn = strings.NewReplacer("caBundle: ...", "caBundle: YQ==")
 // fragments are the documents that are neither objects, nor values, nor fields of a MusterConfiguration, by file and first
 // line.
 var fragments = map[string]fragment{
-	"docs/install.md extenders:":          {before: ofScheduler},
-	"docs/install.md kube-scheduler-arg:": {skip: "it is k3s' own configuration"},
+	"docs/install/registration.md extenders:": {before: ofScheduler},
+	"docs/install/k3s.md kube-scheduler-arg:": {skip: "it is k3s' own configuration"},
 	"docs/concepts/load-aware.md pluginConfig:": {
 		before: ofMuster + "profiles:\n- schedulerName: a\n", indent: "  ",
 	},

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/api/spelling"
 	"muster.dev/muster/cluster"
 )
 
@@ -66,15 +67,22 @@ func Ignored(pod *corev1.Pod) (ignored []string) {
 	return ignored
 }
 
-// meant says which mark a misspelled one is taken for: the one that has the same letters.
+// meant says which mark a misspelled one is taken for: the one that has the same letters, or nearly.
 func meant(name string) string {
 	letters := func(name string) string {
 		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.TrimPrefix(name, prefix)))
 	}
+	var short []string
 	for _, known := range slices.Concat(v1alpha1.PodLabels(), v1alpha1.PodAnnotations()) {
+		if own, is := strings.CutPrefix(known, prefix); is {
+			short = append(short, own)
+		}
 		if of := letters(known); strings.HasPrefix(known, prefix) && (strings.TrimSuffix(of, "s") == strings.TrimSuffix(letters(name), "s")) {
 			return "; " + known + " may be meant"
 		}
+	}
+	if near := spelling.Nearest(strings.TrimPrefix(name, prefix), short); near != "" {
+		return "; " + prefix + near + " may be meant"
 	}
 	return ""
 }

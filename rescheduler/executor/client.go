@@ -44,6 +44,10 @@ func NewClient(core kubernetes.Interface, objects dynamic.Interface) *RESTClient
 	}
 }
 
+// errNoDefinition says what to do about an API server that does not know the kind of plans.
+var errNoDefinition = errors.New("the CustomResourceDefinition reschedulingplans." + v1alpha1.Group +
+	" is missing: 'kubectl apply --server-side -f charts/muster/crds' brings it")
+
 // Create creates a plan, and returns it as it is then.
 func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -53,6 +57,9 @@ func (c *RESTClient) Create(ctx context.Context, plan *v1alpha1.ReschedulingPlan
 		return nil, err
 	}
 	created, err := c.plans.Create(ctx, object, metav1.CreateOptions{FieldManager: cluster.FieldManager})
+	if apierrors.IsNotFound(err) { // what is created is not there either way: the resource is meant
+		return nil, errNoDefinition
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,8 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"muster.dev/muster/api/rescheduling/v1alpha1"
 )
 
 func TestANodeIsEditedAsTheAPIServerHasIt(t *testing.T) {
@@ -64,5 +68,18 @@ func TestANodeIsEditedAsTheAPIServerHasIt(t *testing.T) {
 				t.Errorf("patches (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestAMissingDefinitionOfPlansIsSaidAsSuch(t *testing.T) {
+	objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
+	objects.PrependReactor("create", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Message: "the server could not find the requested resource",
+		}}
+	})
+	_, err := NewClient(fake.NewClientset(), objects).Create(t.Context(), &v1alpha1.ReschedulingPlan{})
+	if err == nil || !strings.Contains(err.Error(), "the CustomResourceDefinition reschedulingplans.rescheduling.muster.dev is missing") {
+		t.Errorf("error %v", err)
 	}
 }

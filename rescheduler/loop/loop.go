@@ -244,8 +244,11 @@ func (l *Loop) plan(ctx context.Context, p policy.Policy) run {
 	}
 	created, err := l.writer.Create(ctx, object(p.Name, l.config.Mode, plan, l.clock.Now().Add(l.lasts())))
 	if err != nil {
-		l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
-		return run{What: "the plan could not be created: " + err.Error(), Refused: refused}
+		what := "the plan could not be created: " + err.Error()
+		if l.journal.last(p.Name).What != what { // it may go on for long
+			l.log.Warn("cannot create a plan", "policy", p.Name, "err", err)
+		}
+		return run{What: what, Refused: refused}
 	}
 	l.log.Info(
 		"plan made", "plan", created.Name, "policy", p.Name, "mode", created.Spec.Mode, "steps", len(created.Spec.Steps), "beneficiaries",

@@ -1,9 +1,12 @@
 package loop
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +40,7 @@ type world struct {
 	created   []*v1alpha1.ReschedulingPlan
 	written   []*v1alpha1.ReschedulingPlan // their status
 	deleted   []string
+	refuses   error    // why no plan is created, nil for nothing
 	annotated []string // nodes, and the annotations that were set or taken off
 	needs     []string // pods reported as helped only by more nodes, and why
 }
@@ -89,6 +93,9 @@ func (s *stored) Save(_ context.Context, text, _ string) (string, error) {
 }
 
 func (w *world) Create(_ context.Context, plan *v1alpha1.ReschedulingPlan) (*v1alpha1.ReschedulingPlan, error) {
+	if w.refuses != nil {
+		return nil, w.refuses
+	}
 	plan.Name, plan.UID = "made", "made"
 	object, err := v1alpha1.Encode(plan)
 	if err != nil {
@@ -199,6 +206,21 @@ func TestAPlanIsMadeForAPodThatHasWaitedForLongEnough(t *testing.T) {
 	}
 	if step.Replacement.Spec.NodeName != "" || !spec.Expires.Time.Equal(w.clock.Now().Add(10*time.Minute)) {
 		t.Errorf("the replacement is on %q, the plan expires at %s", step.Replacement.Spec.NodeName, spec.Expires)
+	}
+}
+
+func TestThatNoPlanCanBeCreatedIsLoggedOnce(t *testing.T) {
+	w := newWorld(t)
+	var log bytes.Buffer
+	w.log = slog.New(slog.NewTextHandler(&log, nil))
+	w.set(w.pod("big", "4"))
+	w.clock.Step(time.Minute)
+	w.refuses = errors.New("no definition")
+	for range 3 {
+		w.want(v1alpha1.MakeRoom, "the plan could not be created: no definition")
+	}
+	if got := strings.Count(log.String(), "cannot create a plan"); got != 1 {
+		t.Errorf("it is logged %d times:\n%s", got, &log)
 	}
 }
 

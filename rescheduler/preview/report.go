@@ -1,20 +1,21 @@
 package preview
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"embed"
+	_ "embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
+	"reflect"
 	"slices"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/charts/template"
 )
 
 //go:embed report.html
-var pages embed.FS
+var pageTemplate string
 
 // ReportOptions say what to report on, and where.
 type ReportOptions struct {
@@ -36,16 +37,26 @@ func Report(ctx context.Context, o ReportOptions, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := template.New("report.html").ParseFS(pages, "report.html")
+	text, err := written(page)
 	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	if err := parsed.Execute(&text, page); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	_, err = out.Write(text.Bytes())
+	_, err = io.WriteString(out, text)
 	return err
+}
+
+// written returns the page in HTML. All that is filled in stands between tags.
+func written(page *report) (string, error) {
+	set, err := template.Parse("report", pageTemplate, map[string]template.Func{
+		"first":   func(args ...any) (any, error) { return first(args[0]), nil },
+		"rest":    func(args ...any) (any, error) { return max(0, args[0].(int)-mostRows), nil },
+		"moves":   func(args ...any) (any, error) { return moves(args[0].(*printout)), nil },
+		"percent": func(args ...any) (any, error) { return 100 * args[0].(int) / max(1, args[1].(int)), nil },
+	}, html.EscapeString)
+	if err != nil {
+		return "", err
+	}
+	return set.Fill("report", page)
 }
 
 // mostRows is how many rows a table of the page has at most.
@@ -57,13 +68,13 @@ type report struct {
 	Nodes, Pods int
 	Pending     int
 	Room        *printout // of MakeRoom
-	// Now of the Placed pods have room as it is, the others once pods have moved.
-	Placed, Now int
-	Gangs       []gangPlaces
-	Waiting     []shortage
-	Empty       *printout // of Coalesce
-	Relieve     *printout // nil where no node is measured
-	Hot         int       // nodes that Relieve relieves, or cannot
+	// Now of the Placed pods have room as it is, and Later of them once pods have moved.
+	Placed, Now, Later int
+	Gangs              []gangPlaces
+	Waiting            []shortage
+	Empty              *printout // of Coalesce
+	Relieve            *printout // nil where no node is measured
+	Hot                int       // nodes that Relieve relieves, or cannot
 }
 
 // gangPlaces is a gang that would start.
@@ -125,6 +136,7 @@ func (r *report) countPlaces() {
 		gangs[p.Group].Members++
 		gangs[p.Group].After = max(gangs[p.Group].After, p.After)
 	}
+	r.Later = r.Placed - r.Now
 	for _, g := range gangs {
 		r.Gangs = append(r.Gangs, *g)
 	}
@@ -150,34 +162,16 @@ func shortages(all []refusal) []shortage {
 	return found
 }
 
-// First returns the first rows of what may have many.
-func (*report) First(rows any) any {
-	switch rows := rows.(type) {
-	case []placement:
-		return rows[:min(mostRows, len(rows))]
-	case []step:
-		return rows[:min(mostRows, len(rows))]
-	case []string:
-		return rows[:min(mostRows, len(rows))]
-	case []shortage:
-		return rows[:min(mostRows, len(rows))]
-	}
-	return rows
+// first returns the first rows of what may have many.
+func first(rows any) any {
+	list := reflect.ValueOf(rows)
+	return list.Slice(0, min(mostRows, list.Len())).Interface()
 }
 
-// Rest returns how many of count rows First leaves out.
-func (*report) Rest(count int) int { return max(0, count-mostRows) }
-
-// Later returns how many get a place after moves.
-func (r *report) Later() int { return r.Placed - r.Now }
-
-// Moves returns the moves of a plan, in words.
-func (*report) Moves(of *printout) string {
+// moves returns the moves of a plan, in words.
+func moves(of *printout) string {
 	if len(of.Steps) == 1 {
 		return "1 move"
 	}
 	return fmt.Sprintf("%d moves", len(of.Steps))
 }
-
-// Percent returns a share of nodes.
-func (r *report) Percent(nodes int) int { return 100 * nodes / max(1, r.Nodes) }

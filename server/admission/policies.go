@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"text/template"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/charts"
+	"muster.dev/muster/charts/template"
 )
 
 // PolicyName is the name of the policy that gates members, and of its binding; the names of the other policies begin
@@ -112,28 +112,33 @@ func (a Account) Policy() string {
 
 func deny() []string { return []string{"Deny"} }
 
-// policy executes a template of the chart, with the functions of Helm that it uses. The templates are compiled in, so that
-// an error is a fault of theirs.
+// policy fills in a template of the chart, with the functions of Helm that it uses. The templates are compiled in, so that an
+// error is a fault of theirs.
 func policy(name string, values map[string]any) string {
-	templates := template.New("policies")
-	include := func(name string, values any) string {
-		var text strings.Builder
-		if err := templates.ExecuteTemplate(&text, name, values); err != nil {
-			panic(err)
+	templates, err := template.Parse("policies", charts.Policies(), helmFunctions(), nil)
+	if err != nil {
+		panic(err)
+	}
+	text, err := templates.Fill("muster.policy."+name, values)
+	if err != nil {
+		panic(err)
+	}
+	return text + "\n"
+}
+
+func helmFunctions() map[string]template.Func {
+	indented := func(before string) template.Func {
+		return func(args ...any) (any, error) {
+			margin := strings.Repeat(" ", args[0].(int))
+			return before + margin + strings.ReplaceAll(args[1].(string), "\n", "\n"+margin), nil
 		}
-		return text.String()
 	}
-	indent := func(spaces int, text string) string {
-		margin := strings.Repeat(" ", spaces)
-		return margin + strings.ReplaceAll(text, "\n", "\n"+margin)
-	}
-	template.Must(templates.Funcs(template.FuncMap{
-		"include": include, "indent": indent, "trim": strings.TrimSpace,
-		"nindent": func(spaces int, text string) string { return "\n" + indent(spaces, text) },
-		"toJson": func(value any) (string, error) {
-			text, err := json.Marshal(value)
+	return map[string]template.Func{
+		"indent": indented(""), "nindent": indented("\n"),
+		"trim": func(args ...any) (any, error) { return strings.TrimSpace(args[0].(string)), nil },
+		"toJson": func(args ...any) (any, error) {
+			text, err := json.Marshal(args[0])
 			return string(text), err
 		},
-	}).Parse(charts.Policies()))
-	return include("muster.policy."+name, values) + "\n"
+	}
 }

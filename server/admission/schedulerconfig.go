@@ -22,8 +22,12 @@ import (
 // in the answer.
 const extenderWeight = 1
 
-// RegisteredPath is where the verbs are for a kube-scheduler that was told what profiles ask of it; the [Registration]
-// and the verb follow.
+// NamePath is where the verbs are for kube-scheduler. It says to whom a call goes in the event of a pod that nobody answers for, as in
+// Post "http://127.0.0.1:8888/muster/filter".
+const NamePath = "/muster"
+
+// RegisteredPath is where the verbs are, below NamePath, for a kube-scheduler that was told what profiles ask of it; the
+// [Registration] and the verb follow.
 const RegisteredPath = "/registered/"
 
 const schedulerConfigHeader = `# Registers muster as the extender of kube-scheduler. Printed by 'muster scheduler-config'.
@@ -185,7 +189,7 @@ func (o *SchedulerOptions) extender(cfg *config.Configuration) (schedulerv1.Exte
 	if err != nil {
 		return extender, fmt.Errorf("--url: %w", err)
 	}
-	extender.URLPrefix = strings.TrimRight(prefix.String(), "/")
+	extender.URLPrefix = strings.TrimRight(prefix.String(), "/") + NamePath
 	registration, err := Registration(cfg.Profiles)
 	if err != nil {
 		return extender, err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/nomination"
@@ -24,6 +26,7 @@ func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
 			Scheduler: pod.Spec.SchedulerName,
 			Created:   pod.CreationTimestamp.UTC(),
 			Nominated: pod.Status.NominatedNodeName,
+			Owners:    s.owners(pod),
 			Why:       s.whyPending(pod),
 		}
 		for _, gate := range pod.Spec.SchedulingGates {
@@ -32,6 +35,19 @@ func (s *Console) debugPending(*http.Request) (inspect.Answer, error) {
 		page.Pods = append(page.Pods, row)
 	}
 	return page, nil
+}
+
+// owners names the controller of a pod, the controller of that, and so on. The Deployment of a ReplicaSet is told by their names, as
+// no watch shows either here.
+func (s *Console) owners(pod *cluster.Pod) (owners []remote.Owner) {
+	for _, of := range s.options.Cluster.Owners.Controllers(pod) {
+		owners = append(owners, remote.Owner{Kind: of.Kind, Name: of.Name})
+		hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+		if deployment, made := strings.CutSuffix(of.Name, "-"+hash); of.Kind == "ReplicaSet" && hash != "" && made {
+			owners = append(owners, remote.Owner{Kind: "Deployment", Name: deployment})
+		}
+	}
+	return owners
 }
 
 // whyPending tells what a pod waits for, in the same words for pods that wait for the same. Nodes are not asked about it:

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
@@ -62,7 +64,7 @@ func decodePosted(text []byte, object *corev1.Pod, hold func(bytes int64) error)
 		}
 		var err error
 		if text, err = fromYAML(text); err != nil {
-			return err
+			return oneLine(err)
 		}
 	}
 	if err := hold(bounded.Memory(len(text))); err != nil {
@@ -105,6 +107,22 @@ func fromYAML(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("with all aliases it has more than %d values, or is nested more than %d levels deep", maxNodes, bounded.MaxDepth)
 	}
 	return yaml.YAMLToJSONStrict(text)
+}
+
+// oneLine is an error about YAML in one line: parsers tell of each mistake in one of its own.
+func oneLine(err error) error {
+	text := ""
+	for line := range strings.Lines(err.Error()) {
+		switch line = strings.TrimSpace(line); {
+		case text == "" || line == "":
+			text += line
+		case strings.HasSuffix(text, ":"):
+			text += " " + line
+		default:
+			text += "; " + line
+		}
+	}
+	return errors.New(text)
 }
 
 // countNodes counts the values in a document, up to one more than there may be. An alias counts as

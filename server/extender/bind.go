@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,16 +68,21 @@ var (
 	errNotAsked  = errors.New("filter has not offered this node for the pod: it has to be asked first, and again after a restart of muster")
 	errNodeGone  = errors.New("the node is gone")
 	errRestless  = errors.New("the cluster changes faster than the pod can be judged")
+	errGated     = errors.New("the pod is held back by scheduling gates: nobody can bind it before they are lifted")
 	errConflict  = errors.New("the API server says that the pod is bound already, or another one by now")
 )
 
 // told returns the text of an error for a caller. The API server's words about a conflict have UIDs in them, which a
 // caller who does not know them must not learn.
 func told(err error) string {
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err) && strings.Contains(err.Error(), ".spec.schedulingGates"):
+		return errGated.Error()
+	case apierrors.IsConflict(err):
 		return errConflict.Error()
+	default:
+		return err.Error()
 	}
-	return err.Error()
 }
 
 // pods binds pods at an API server.

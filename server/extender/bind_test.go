@@ -60,6 +60,11 @@ func alreadyAssigned(binding *corev1.Binding) error {
 	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod is already assigned to a node"))
 }
 
+// isGated is the API server's answer about a pod that has scheduling gates.
+func isGated(binding *corev1.Binding) error {
+	return apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, errors.New("pod p has non-empty .spec.schedulingGates"))
+}
+
 func bindingOf(pod *corev1.Pod, node string) extenderv1.ExtenderBindingArgs {
 	return extenderv1.ExtenderBindingArgs{PodName: pod.Name, PodNamespace: pod.Namespace, PodUID: pod.UID, Node: node}
 }
@@ -222,6 +227,7 @@ func TestWhatTheAPIServerSaysDecidesAboutABinding(t *testing.T) {
 		"the pod is on another node":             {[]runtime.Object{on("b", "uid-p")}, alreadyAssigned, errConflict.Error(), ""},
 		"a pod of the same name is on that node": {[]runtime.Object{on("a", "another")}, alreadyAssigned, errConflict.Error(), ""},
 		"the pod is gone":                        {nil, alreadyAssigned, errConflict.Error(), ""},
+		"the pod is gated":                       {[]runtime.Object{on("", "uid-p")}, isGated, errGated.Error(), ""},
 		"it refuses": {
 			nil, func(*corev1.Binding) error {
 				return apierrors.NewForbidden(corev1.Resource("pods/binding"), "p", errors.New("no"))

@@ -218,8 +218,7 @@ func (c *Client) explain(err error) error {
 		return err
 	case isNet && operation.Op == "dial":
 		return &silenceError{c.server, fmt.Errorf(
-			"nothing answers at %s: %w; name a cluster with --context or --kubeconfig, another address with --server, or ask in muster's own "+
-				"pod: 'kubectl -n kube-system exec deployment/muster -- /muster …'", c.server, err,
+			"nothing answers at %s: %w; leave --server out, and name a cluster with --context or --kubeconfig", c.server, err,
 		)}
 	default:
 		return fmt.Errorf("%s: %w", c, err)

@@ -101,7 +101,9 @@ type PendingPod struct {
 	Scheduler string    `json:"scheduler"`
 	Created   time.Time `json:"created,omitzero"`
 	Nominated string    `json:"nominated,omitempty"` // status.nominatedNodeName
-	Gates     []string  `json:"gates,omitempty"`
+	// Owners are its controller, the controller of that, and so on, as far as they are known.
+	Owners []Owner  `json:"owners,omitempty"`
+	Gates  []string `json:"gates,omitempty"`
 	// Why it waits, in words that pods that wait for the same have in common.
 	Why string `json:"why"`
 }

@@ -157,10 +157,10 @@ func (s *Status) Text(t *inspect.Table) { s.write(t, false) }
 func (s *Status) Wide(t *inspect.Table) { s.write(t, true) }
 
 func (s *Status) write(t *inspect.Table, wide bool) {
+	if s.Asked != "" {
+		t.Row("asked", s.Asked)
+	}
 	if s.Muster != nil {
-		if s.Asked != "" {
-			t.Row("asked", s.Asked)
-		}
 		s.Muster.write(t, wide)
 	} else {
 		t.Row(inspect.Bad("muster cannot be asked: " + s.MusterError))

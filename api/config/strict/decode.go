@@ -13,6 +13,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"muster.dev/muster/api/spelling"
 )
 
 // Decode decodes a JSON document on top of what into points to. It leaves into
@@ -109,7 +111,7 @@ func structMisfits(path *field.Path, object map[string]any, t reflect.Type) fiel
 		fieldType, ok := known[name]
 		if !ok {
 			errs = append(errs, field.Invalid(path.Child(name), object[name],
-				"unknown field, known here are "+strings.Join(names, ", ")))
+				"unknown field, "+spelling.DidYouMean(name, names)+"known here are "+strings.Join(names, ", ")))
 			continue
 		}
 		errs = append(errs, misfits(path.Child(name), object[name], fieldType)...)
@@ -145,6 +147,9 @@ func describe(t reflect.Type) string {
 	}
 	if isBytes(t) {
 		return "bytes in base64"
+	}
+	if of, ok := reflect.TypeAssert[interface{ Values() []string }](reflect.Zero(t)); ok {
+		return "one of " + strings.Join(of.Values(), ", ")
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// former returns the fields that there were, each with what to write in its place. Indices of lists are left out.
+// former returns the fields that there were, and some that others have elsewhere, each with what to write in its place. Indices of
+// lists are left out.
 func former() map[string]string {
 	return map[string]string{
 		"gangs.gates":           "take it out: each profile says by profiles[].gates whether its pods are gated",
@@ -38,6 +39,11 @@ func former() map[string]string {
 		"leaderElection.retryPeriod": "take it out: a replica tries every 2s, and five times in the time of a renewal " +
 			"where that is short",
 		"timeouts.assume":                         "take it out: it is timeouts.bind, and 30s at least",
+		"profiles.plugins.filter.enabled.args":    "write it in the profile's pluginConfig: [{name: PLUGIN, args: ...}]",
+		"profiles.plugins.score.enabled.args":     "write it in the profile's pluginConfig: [{name: PLUGIN, args: ...}]",
+		"profiles.plugins.filter.args":            "write it in the profile's pluginConfig: [{name: PLUGIN, args: ...}]",
+		"profiles.plugins.score.args":             "write it in the profile's pluginConfig: [{name: PLUGIN, args: ...}]",
+		"profiles.args":                           "write it in the profile's pluginConfig: [{name: PLUGIN, args: ...}]",
 		"profiles.plugins.filter.enabled.weight":  "take it out: only score plugins have a weight",
 		"profiles.plugins.filter.disabled.weight": "take it out: only score plugins have a weight",
 		"profiles.plugins.score.disabled.weight":  "take it out: a disabled plugin has no weight",

@@ -86,6 +86,9 @@ const (
 	Auto    Mode = "Auto"    // at once
 )
 
+// Values returns what may be written.
+func (Mode) Values() []string { return []string{string(DryRun), string(Approve), string(Auto)} }
+
 // ReschedulingPlanSpec lists the moves of a plan.
 type ReschedulingPlanSpec struct {
 	// What the plan is for.

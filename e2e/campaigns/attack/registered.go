@@ -10,7 +10,7 @@ import (
 )
 
 // registeredPath is where the verbs are for a kube-scheduler that was told of some profiles.
-const registeredPath = "/registered/000000000000"
+const registeredPath = "/muster/registered/000000000000"
 
 // noise has the outcome of calls by names that nobody has printed.
 type noise struct {
@@ -44,7 +44,8 @@ func registeredNames() Attack {
 			}
 			for _, path := range []string{
 				"/registered/x/livez", "/registered/x/metrics", "/registered/x/..%2f..%2fdebug%2fnodes", "/registered/x/%2e%2e/configz",
-				"/registered/x/debug/nodes", "/registered/x/filter/bind", "/registered//",
+				"/registered/x/debug/nodes", "/registered/x/filter/bind", "/registered//", "/muster/livez", "/muster/debug/nodes", "/muster//",
+				"/muster/registered/x/configz", "/muster/..%2fdebug%2fnodes",
 			} {
 				if got := call(path); got.status < http.StatusMultipleChoices {
 					n.answered = append(n.answered, path)

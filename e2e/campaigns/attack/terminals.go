@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -153,7 +154,6 @@ func (g *ground) readPages(ctx context.Context, s shown) error {
 
 // readCommands runs what people run.
 func (g *ground) readCommands(ctx context.Context, s shown) {
-	env := []string{"MUSTER_SERVER=" + g.muster.DebugURL()}
 	for _, args := range [][]string{
 		{"status", "--rescheduler=http://127.0.0.1:1"},
 		{"explain", "pod", "tenant/raw-0"},
@@ -161,7 +161,7 @@ func (g *ground) readCommands(ctx context.Context, s shown) {
 		{"explain", "pod", "tenant/listed"},
 		{"explain", "pod", "tenant/" + raw},
 	} {
-		printed, err := said(ctx, env, g.binary, args...)
+		printed, err := said(ctx, nil, g.binary, append(slices.Clone(args), "--server="+g.muster.DebugURL())...)
 		text := string(printed)
 		if err != nil {
 			text += strings.TrimPrefix(err.Error(), "muster "+strings.Join(args, " ")) // which is not muster's to print

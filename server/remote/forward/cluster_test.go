@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,10 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 
-	"muster.dev/muster/server/remote/forward"
+	"muster.dev/muster/server/remote/kubeconfig"
 )
 
 // cluster is an API server as far as it lists pods and forwards their ports, over SPDY. e2e/extender has a real one, with
@@ -47,28 +46,9 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// access is the way to it by a kubeconfig.
-func (c *cluster) access() *forward.Access {
-	c.Helper()
-	file := filepath.Join(c.TempDir(), "config")
-	c.write(file, c.kubeconfig("here", "shop"))
-	access, err := forward.Load(file, "")
-	if err != nil {
-		c.Fatal(err)
-	}
-	return access
-}
-
-func (c *cluster) write(file, text string) {
-	c.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		c.Fatal(err)
-	}
-}
-
-func (c *cluster) kubeconfig(context, namespace string) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":%q,"clusters":[{"name":"c","cluster":{"server":%q}}],
-"contexts":[{"name":%q,"context":{"cluster":"c","namespace":%q}}]}`, context, c.URL, context, namespace)
+// found is the cluster as it is found by its context.
+func (c *cluster) found() *kubeconfig.Cluster {
+	return &kubeconfig.Cluster{Context: "here", Namespace: "shop", Config: &rest.Config{Host: c.URL}}
 }
 
 // run adds a pod of an installation.

@@ -1,13 +1,13 @@
 // Package forward reaches the ports of muster's pods through the API server, as kubectl port-forward does.
 //
-// It needs what kubectl needs: a kubeconfig ([Load]), and the rights to list pods and to create pods/portforward. Pods are
-// found by the labels that the chart gives them. Of several replicas the one that leads is asked.
+// It needs what kubectl needs: a cluster, and the rights to list pods and to create pods/portforward. Pods are found by the labels
+// that the chart and the documented manifest of a static pod give them. Of several replicas the one that leads is asked.
 //
 // No port is opened on this machine: a [Forward] dials. Each connection is a pair of streams of one upgraded connection to
 // the API server, so nobody else on this machine can use the way, and what a kubelet says against it reaches who asked.
 //
-//	access, err := forward.Load("", "")
-//	way, err := forward.New(forward.Options{Access: access, Process: forward.Muster()})
+//	cluster, err := kubeconfig.Find("", "")
+//	way, err := forward.New(forward.Options{Cluster: cluster, Process: forward.Muster()})
 //	defer way.Close()
 //	transport := &http.Transport{DialContext: way.Dial}
 //

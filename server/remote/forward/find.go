@@ -44,8 +44,8 @@ func find(ctx context.Context, client kubernetes.Interface, p Process, namespace
 	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return p.portIn(&pod) == 0 })
 	if len(pods) == 0 {
 		return nil, &AbsenceError{fmt.Sprintf(
-			"no pod in %s has the labels %s and a container %s: is it installed there? --muster-namespace says where to look", where, p.selector,
-			p.container,
+			"no pod in %s has the labels %s and a container %s: is it installed there? --muster-namespace says where to look; "+
+				"one that is no pod, as on k3s, is asked on its machine with --server", where, p.selectors[0], p.container,
 		)}
 	}
 	if err := oneInstallation(pods, p); err != nil {
@@ -81,12 +81,11 @@ func find(ctx context.Context, client kubernetes.Interface, p Process, namespace
 
 // list returns the pods with the labels of a process, and in words where it has looked for them.
 func list(ctx context.Context, client kubernetes.Interface, p Process, namespace string) (pods []corev1.Pod, where string, err error) {
-	options := metav1.ListOptions{LabelSelector: p.selector}
 	everywhere := namespace == metav1.NamespaceAll
-	all, err := client.CoreV1().Pods(namespace).List(ctx, options)
+	pods, err = chosen(ctx, client, p, namespace)
 	if everywhere && apierrors.IsForbidden(err) {
 		namespace = usualNamespace
-		all, err = client.CoreV1().Pods(namespace).List(ctx, options)
+		pods, err = chosen(ctx, client, p, namespace)
 	}
 	switch {
 	case apierrors.IsForbidden(err) && everywhere:
@@ -106,7 +105,19 @@ func list(ctx context.Context, client kubernetes.Interface, p Process, namespace
 	default:
 		where = "any namespace"
 	}
-	return all.Items, where, nil
+	return pods, where, nil
+}
+
+// chosen returns the pods that one of the selectors of a process chooses. None is chosen by two.
+func chosen(ctx context.Context, client kubernetes.Interface, p Process, namespace string) (pods []corev1.Pod, err error) {
+	for _, selector := range p.selectors {
+		some, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, err
+		}
+		pods = append(pods, some.Items...)
+	}
+	return pods, nil
 }
 
 // oneInstallation fails if the pods are of several.

@@ -9,14 +9,16 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"muster.dev/muster/server/remote/kubeconfig"
 )
 
 // DialFunc dials as [net.Dialer.DialContext] does.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Options of a Forward. Access and Process are required.
+// Options of a Forward. Cluster and Process are required.
 type Options struct {
-	Access  *Access
+	Cluster *kubeconfig.Cluster
 	Process Process
 	// Namespace of the pods, "" for any.
 	Namespace string
@@ -38,9 +40,9 @@ type Forward struct {
 
 // New returns a Forward. Nothing is asked before it dials.
 func New(o Options) (*Forward, error) {
-	client, err := kubernetes.NewForConfig(o.Access.Config)
+	client, err := kubernetes.NewForConfig(o.Cluster.Config)
 	if err != nil {
-		return nil, fmt.Errorf("context %q: %w", o.Access.Context, err)
+		return nil, fmt.Errorf("%s: %w", o.Cluster, err)
 	}
 	return &Forward{options: o, client: client}, nil
 }
@@ -50,9 +52,9 @@ func (f *Forward) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.at.name == "" {
-		return fmt.Sprintf("the %s of context %s", f.options.Process.name, f.options.Access.Context)
+		return fmt.Sprintf("the %s of %s", f.options.Process.name, f.options.Cluster)
 	}
-	return fmt.Sprintf("%s, context %s", f.at, f.options.Access.Context)
+	return fmt.Sprintf("%s, %s", f.at, f.options.Cluster)
 }
 
 // Dial implements what [http.Transport.DialContext] is for. Where it leads to is not up to the address.
@@ -119,7 +121,7 @@ func (f *Forward) connect(ctx context.Context) error {
 	}
 	if f.options.Leads != nil && ready > 1 {
 		for _, at := range found[:ready] {
-			connection, err := upgrade(ctx, f.options.Access.Config, at)
+			connection, err := upgrade(ctx, f.options.Cluster.Config, at)
 			if err != nil {
 				continue // the others may be reached
 			}
@@ -130,7 +132,7 @@ func (f *Forward) connect(ctx context.Context) error {
 			_ = connection.Close()
 		}
 	}
-	connection, err := upgrade(ctx, f.options.Access.Config, found[0])
+	connection, err := upgrade(ctx, f.options.Cluster.Config, found[0])
 	if err != nil {
 		return err
 	}

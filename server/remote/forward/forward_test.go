@@ -23,7 +23,7 @@ const patience = 2 * time.Minute
 // way is to a process of the cluster.
 func (c *cluster) way(change ...func(*forward.Options)) *forward.Forward {
 	c.Helper()
-	options := forward.Options{Access: c.access(), Process: forward.Muster()}
+	options := forward.Options{Cluster: c.found(), Process: forward.Muster()}
 	for _, apply := range change {
 		apply(&options)
 	}
@@ -205,6 +205,32 @@ func TestTheReschedulerIsInMustersPodOrInOneOfItsOwn(t *testing.T) {
 		"no pod in any namespace has the labels app.kubernetes.io/name in (muster, muster-rescheduler) "+
 			"and a container rescheduler",
 	)
+}
+
+// What is documented installs muster in pods of these labels.
+func TestMusterIsFoundWhereItWasInstalled(t *testing.T) {
+	labelled := func(labels map[string]string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Labels = labels }
+	}
+	sidecar := func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "muster", Ports: []corev1.ContainerPort{{Name: "debug", ContainerPort: 8887}}}}
+		p.Spec.Containers[0].Name = "kube-scheduler"
+	}
+	former := map[string]string{"component": "muster", "tier": "control-plane"}
+	now := map[string]string{"app.kubernetes.io/name": "muster", "component": "muster", "tier": "control-plane"}
+	for name, change := range map[string][]func(*corev1.Pod){
+		"by the chart, for itself":                nil,
+		"by the chart, beside its kube-scheduler": {sidecar},
+		"as a static pod":                         {labelled(now)},
+		"as a static pod of before":               {labelled(former)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			c.run("kube-system", "there", change...)
+			c.listen("kube-system/there:8887", "there")
+			c.answers(c.way(), "there")
+		})
+	}
 }
 
 func TestWhoMayNotListPodsEverywhereFindsMusterInKubeSystem(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 // Process is one of muster's, and how its pods are told from others.
 type Process struct {
 	name string
-	// selector chooses pods by the labels that the chart gives them.
-	selector string
+	// selectors choose its pods: by the labels of the chart, which the static pod of kubeadm has as well, or by the labels that this
+	// one had before.
+	selectors []string
 	// container runs it.
 	container string
 	// port is where it shows itself, unless the container has a port of a name that says so.
@@ -16,18 +17,21 @@ type Process struct {
 	portName string
 }
 
+// formerStaticPod chooses the static pods that were documented before they had a name of an application.
+const formerStaticPod = "component=muster,tier=control-plane,!app.kubernetes.io/name"
+
 // Muster is 'muster serve', at debug.listen.
 func Muster() Process {
 	return Process{
-		name: "muster", selector: "app.kubernetes.io/name=muster", container: "muster", port: 8887, portName: "debug",
+		name: "muster", selectors: []string{"app.kubernetes.io/name=muster", formerStaticPod}, container: "muster", port: 8887, portName: "debug",
 	}
 }
 
 // Rescheduler is 'muster reschedule', at rescheduler.listen: in muster's pod or in one of its own.
 func Rescheduler() Process {
 	return Process{
-		name: "rescheduler", selector: "app.kubernetes.io/name in (muster, muster-rescheduler)", container: "rescheduler", port: 8889,
-		portName: "rescheduler",
+		name: "rescheduler", selectors: []string{"app.kubernetes.io/name in (muster, muster-rescheduler)", formerStaticPod},
+		container: "rescheduler", port: 8889, portName: "rescheduler",
 	}
 }
 

@@ -27,7 +27,7 @@ type scenario struct {
 	meanwhile churn
 	// apart says that no two pods of the same colour may be on a node.
 	apart bool
-	// way is the one that docs/install.md recommends for such pods.
+	// way is the one that docs/install/nodes.md recommends for such pods.
 	way contender.Contender
 }
 

@@ -1,9 +1,9 @@
-package remote_test
+package spelling_test
 
 import (
 	"testing"
 
-	"muster.dev/muster/server/remote"
+	"muster.dev/muster/api/spelling"
 )
 
 func TestTheNearestNameIsMeant(t *testing.T) {
@@ -12,14 +12,14 @@ func TestTheNearestNameIsMeant(t *testing.T) {
 		"lab/trainign": "lab/training", "trainin": "lab/training", "lab/trian": "lab/train", "shop/wep": "shop/web", "wbe": "shop/web",
 		"other": "", "": "", "x": "", "lab/training": "lab/training",
 	} {
-		if got := remote.Nearest(misspelled, names); got != want {
+		if got := spelling.Nearest(misspelled, names); got != want {
 			t.Errorf("%q is taken for %q, want %q", misspelled, got, want)
 		}
 	}
-	if got := remote.Nearest("gnag", []string{"plan", "gang", "pod"}); got != "gang" {
+	if got := spelling.Nearest("gnag", []string{"plan", "gang", "pod"}); got != "gang" {
 		t.Errorf("gnag is taken for %q", got)
 	}
-	if got := remote.Nearest("web", nil); got != "" {
+	if got := spelling.Nearest("web", nil); got != "" {
 		t.Errorf("of no names %q is taken", got)
 	}
 }

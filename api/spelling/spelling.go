@@ -1,4 +1,5 @@
-package remote
+// Package spelling tells which name a misspelled one was meant to be.
+package spelling
 
 import (
 	"fmt"
@@ -45,19 +46,10 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// absent says of what kind there is none of a name, and which one may be meant.
-func absent(kind, name string, names []string) error {
-	message := fmt.Sprintf("there is no %s %s", kind, name)
-	switch nearest := Nearest(name, names); {
-	case nearest != "":
-		message += ", did you mean " + nearest + "?"
-	case len(names) == 0:
-		message += ", and no other"
+// DidYouMean asks whether a misspelled name was meant to be the nearest of some, as in "did you mean web? "; "" if none is near.
+func DidYouMean(misspelled string, names []string) string {
+	if nearest := Nearest(misspelled, names); nearest != "" {
+		return fmt.Sprintf("did you mean %s? ", nearest)
 	}
-	return &AbsentError{message}
+	return ""
 }
-
-// AbsentError says that there is nothing of a name.
-type AbsentError struct{ message string }
-
-func (e *AbsentError) Error() string { return e.message }
