@@ -188,14 +188,7 @@ func TestMembersThatHaveToBeNearComeWhereAllHaveRoom(t *testing.T) {
 		}
 		var pods []*cluster.Pod
 		for i := range rapid.IntRange(2, 8).Draw(t, "members") {
-			pod := amount{cpu: 1}.pod(fmt.Sprint("pod-", i))
-			pod.Labels = map[string]string{"app": "gang"}
-			pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
-					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: corev1.LabelTopologyZone,
-				}},
-			}}
-			pods = append(pods, cluster.NewPod(pod))
+			pods = append(pods, near(fmt.Sprint("pod-", i)))
 		}
 		plan := New(store, pods, rapid.Uint64().Draw(t, "seed"))
 		defer plan.Close()
@@ -229,6 +222,12 @@ func TestGroupsAreRearranged(t *testing.T) {
 		"a pod without a GPU leaves it":         {[]amount{{4, 1}, {4, 0}}, []group{{2, []amount{{4, 0}, {4, 1}}}}, true},
 		"the smaller ones of a group":           {of(5, 3), []group{{2, of(5, 2, 3)}, {1, of(3)}}, true},
 		"a GPU is what there is least of":       {[]amount{{6, 0}, {5, 1}}, []group{{1, []amount{{5, 1}, {6, 0}}}, {1, []amount{{1, 1}}}}, true},
+		"a node that was tried for another one": {of(4, 5), []group{{4, of(2, 2, 2, 3)}}, true},
+		"each size on the nodes that it fills": {
+			slices.Concat(slices.Repeat(of(5), 20), slices.Repeat(of(8), 20)),
+			[]group{{60, slices.Concat(slices.Repeat(of(4), 40), slices.Repeat(of(5), 20))}},
+			true,
+		},
 		"the last chip for the cheaper choice": {
 			[]amount{{6, 0}, {5, 0}, {5, 2}},
 			[]group{
@@ -278,6 +277,59 @@ func podsOf(demands []Demand) (pods []*cluster.Pod) {
 		pods = append(pods, d.Pods...)
 	}
 	return pods
+}
+
+func TestMembersThatHaveToBeNearFindTheOneZoneAmongMany(t *testing.T) {
+	c, store := newStore(t)
+	in := func(zone string, node *corev1.Node) *corev1.Node {
+		node.Labels[corev1.LabelTopologyZone] = zone
+		return node
+	}
+	for i := range 30 {
+		set(t, c, in(fmt.Sprint("small-", i), amount{cpu: 2}.node(fmt.Sprint("small-", i))))
+	}
+	for i := range 3 {
+		set(t, c, in("large", amount{cpu: 4}.node(fmt.Sprint("large-", i))))
+	}
+	var pods []*cluster.Pod
+	for i := range 10 {
+		pods = append(pods, near(fmt.Sprint("pod-", i)))
+	}
+	plan := New(store, pods, 1)
+	defer plan.Close()
+	if got := plan.PlaceTogether([]Demand{{pods, len(pods)}}, time.Time{}); !got.Kept {
+		t.Errorf("no place is found: %+v", got)
+	}
+}
+
+// near returns a pod that asks for a CPU in the zone of the others.
+func near(name string) *cluster.Pod {
+	pod := amount{cpu: 1}.pod(name)
+	pod.Labels = map[string]string{"app": "gang"}
+	pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: corev1.LabelTopologyZone,
+		}},
+	}}
+	return cluster.NewPod(pod)
+}
+
+func TestRoomThatIsPromisedToOthersStaysSoInEachTurn(t *testing.T) {
+	c, store := newStore(t)
+	set(t, c, amount{cpu: 4}.node("node-0"))
+	set(t, c, amount{cpu: 4}.node("node-1"))
+	set(t, c, nominated(amount{cpu: 2}.pod("promised"), "node-0"))
+	pods := slices.Concat(podsAsking(amount{cpu: 2}, "small", 2), podsAsking(amount{cpu: 4}, "large", 1))
+	plan := New(store, pods, 1)
+	defer plan.Close()
+	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); got.Kept {
+		t.Errorf("the room of a nominated pod is given to others: %+v", got.Enough)
+	}
+	for node := range plan.Changed() {
+		if len(node.Pods) > 0 {
+			t.Errorf("%s keeps %s", node.Name, node.Pods[0].Name)
+		}
+	}
 }
 
 func podsAsking(a amount, name string, count int) (pods []*cluster.Pod) {

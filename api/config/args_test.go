@@ -90,14 +90,14 @@ defaultConstraints:
 - {maxSkew: 1, topologyKey: a/b/c, whenUnsatisfiable: Never}
 - {maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, nodeAffinityPolicy: honor, nodeTaintsPolicy: ""}`,
 			errs: []string{
-				`args.defaultingType: Unsupported value: "list": supported values: "System", "List"`,
+				`args.defaultingType: Unsupported value: "list": did you mean List? supported values: "System", "List"`,
 				`args.defaultConstraints[0].maxSkew: Invalid value: 0: must be greater than zero`,
 				`args.defaultConstraints[1].labelSelector: Forbidden: it follows from the services and the controller of each pod`,
 				`args.defaultConstraints[1]: Duplicate value: "zone with DoNotSchedule"`,
 				`args.defaultConstraints[2].topologyKey: Invalid value: "a/b/c": ` + notALabelKey,
 				`args.defaultConstraints[2].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"`,
 				`args.defaultConstraints[3].topologyKey: Required value: name a label of nodes such as topology.kubernetes.io/zone`,
-				`args.defaultConstraints[3].nodeAffinityPolicy: Unsupported value: "honor": supported values: "Honor", "Ignore"`,
+				`args.defaultConstraints[3].nodeAffinityPolicy: Unsupported value: "honor": did you mean Honor? supported values: "Honor", "Ignore"`,
 				`args.defaultConstraints[3].nodeTaintsPolicy: Unsupported value: "": supported values: "Honor", "Ignore"`,
 			},
 		},
