@@ -65,16 +65,15 @@ type Asks struct {
 	Apart bool
 	// Alone says in words why the pods start one by one, "" when they do not.
 	Alone string
-	// Assisted says that kube-scheduler starts the pods together itself, and muster shows it the places. Started says that it
-	// has done so: others may follow one by one.
-	Assisted, Started bool
+	// Assisted says that kube-scheduler starts the pods together itself, and muster shows it the places.
+	Assisted bool
 	// Left says in words why the pods are left to kube-scheduler, which starts them together itself, "" when they are not.
 	Left string
 }
 
 func (a *Asks) equal(other *Asks) bool {
 	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Left == other.Left &&
-		a.Assisted == other.Assisted && a.Started == other.Started && slices.Equal(a.Roles, other.Roles)
+		a.Assisted == other.Assisted && slices.Equal(a.Roles, other.Roles)
 }
 
 // Silent reports whether nothing is asked, in either way.
@@ -95,8 +94,8 @@ type Affiliation struct {
 	// Gang is the name of its gang, "" for none, and MinMember how many members of it must start together.
 	Gang      string
 	MinMember int32
-	// Assisted and Started are what [Asks] says of the owner.
-	Assisted, Started bool
+	// Assisted says that kube-scheduler starts its gang itself, see [Asks].
+	Assisted bool
 	// Together names all gangs that start together, with its own; nil when it starts for itself.
 	Together []string
 	// Why says in words what makes it a member, or why it is none.
@@ -111,8 +110,7 @@ func (a *Affiliation) equal(other *Affiliation) bool {
 
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.
 func (a *Affiliation) AsksAsMuchAs(other *Affiliation) bool {
-	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && a.Started == other.Started &&
-		slices.Equal(a.Together, other.Together)
+	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && slices.Equal(a.Together, other.Together)
 }
 
 // Affiliator says to what pods belong. Its functions are pure.

@@ -28,8 +28,8 @@ func (p *process) asks(group string, asks cluster.Asks) {
 	p.after(time.Second)
 }
 
-func three(assisted, started bool) cluster.Asks {
-	return cluster.Asks{Roles: []cluster.Role{{Min: 3, All: 3}}, Assisted: assisted, Started: started}
+func three(assisted bool) cluster.Asks {
+	return cluster.Asks{Roles: []cluster.Role{{Min: 3, All: 3}}, Assisted: assisted}
 }
 
 func TestBindCallsAreNotHeldForAGroupThatKubeSchedulerStarts(t *testing.T) {
@@ -37,9 +37,8 @@ func TestBindCallsAreNotHeldForAGroupThatKubeSchedulerStarts(t *testing.T) {
 		asks cluster.Asks
 		held bool
 	}{
-		"nobody else starts it":    {three(false, false), true},
-		"kube-scheduler has tried": {three(true, false), false},
-		"and has started it":       {three(true, true), false},
+		"nobody else starts it":  {three(false), true},
+		"kube-scheduler does so": {three(true), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
@@ -56,17 +55,17 @@ func TestBindCallsAreNotHeldForAGroupThatKubeSchedulerStarts(t *testing.T) {
 	}
 }
 
-func TestCallsThatAreHeldGoOnWhenKubeSchedulerSaysThatItHasStartedTheGroup(t *testing.T) {
+func TestCallsThatAreHeldGoOnWhenKubeSchedulerSaysThatItStartsTheGroup(t *testing.T) {
 	run(t, func(p *process) {
 		pods := members("g", 3, "1", native)
 		p.set(node("a", "8"))
 		p.set(objects(pods)...)
-		p.asks("g", three(false, false))
+		p.asks("g", three(false))
 		calls := p.start(pods[:2]...)
 		if !calls[0].held() {
 			t.Fatal("a call is not held before")
 		}
-		p.asks("g", three(true, true))
+		p.asks("g", three(true))
 		for _, call := range calls {
 			if call.held() || call.err != nil {
 				t.Errorf("the call of %s is held: %t, and ends with %v", call.pod.Name, call.held(), call.err)
@@ -76,45 +75,55 @@ func TestCallsThatAreHeldGoOnWhenKubeSchedulerSaysThatItHasStartedTheGroup(t *te
 }
 
 func TestAGroupThatKubeSchedulerStartsIsPlannedWhole(t *testing.T) {
-	for name, test := range map[string]struct {
-		asks cluster.Asks
-		told string
-	}{
-		"three have to start together":   {three(true, false), core.ReasonNoPlace},
-		"it has started, as room allows": {three(true, true), "any"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run(t, func(p *process) {
-				pods := members("g", 3, "2", native)
-				p.set(node("a", "4"))
-				p.set(objects(pods)...)
-				p.asks("g", test.asks)
-				if told := p.filter(pods[0]); told != test.told {
-					t.Errorf("the first of three is told %q", told)
-				}
-			})
-		})
-	}
+	run(t, func(p *process) {
+		pods := members("g", 3, "2", native)
+		p.set(node("a", "4"))
+		p.set(objects(pods)...)
+		p.asks("g", three(true))
+		if told := p.filter(pods[0]); told != core.ReasonNoPlace {
+			t.Errorf("the first of three is told %q", told)
+		}
+		p.set(node("b", "4"))
+		p.after(10 * time.Second)
+		for _, pod := range pods {
+			if told := p.filter(pod); told != "a" && told != "b" {
+				t.Errorf("%s is told %q", pod.Name, told)
+			}
+		}
+	})
 }
 
-func TestNobodyIsEvictedForAGroupThatKubeSchedulerStarts(t *testing.T) {
-	for name, assisted := range map[string]bool{"muster starts it": false, "kube-scheduler does": true} {
-		t.Run(name, func(t *testing.T) {
-			run(t, func(p *process) {
-				p.running(3)
-				gang := members("g", 3, "3", native, ofPriority(10))
-				p.set(objects(gang)...)
-				p.asks("g", three(assisted, false))
-				p.filter(gang[0])
-				if asked := p.preempt(gang[0]) != ""; asked == assisted {
-					t.Errorf("kube-scheduler is told to evict: %t", asked)
-				}
-				p.after(time.Minute)
-				evicted := slices.ContainsFunc(p.written(), func(write string) bool { return strings.HasPrefix(write, "evict ") })
-				if evicted == assisted {
-					t.Errorf("muster evicts: %t", evicted)
-				}
-			})
-		})
-	}
+// Until one of them is bound, all of them are refused when their plan has ended since kube-scheduler's cycle.
+func TestAGroupThatKubeSchedulerStartsIsNotBoundInPartWhenItsPlanHasEnded(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1", native)
+		p.set(node("a", "8"))
+		p.set(objects(pods)...)
+		p.asks("g", three(true))
+		for _, pod := range pods {
+			p.filter(pod)
+		}
+		p.after(time.Hour)
+		p.set(cordoned("a", "8"))
+		for _, call := range []*call{p.bind(pods[0], "a"), p.bind(pods[1], "a")} {
+			if call.held() || call.err == nil {
+				t.Errorf("%s is bound without a plan: held %t", call.pod.Name, call.held())
+			}
+		}
+	})
+}
+
+// kube-scheduler's own search for victims asks filter, which sees them where they are. So muster makes the room.
+func TestPodsAreEvictedForAGroupThatKubeSchedulerStarts(t *testing.T) {
+	run(t, func(p *process) {
+		p.running(3)
+		gang := members("g", 3, "3", native, ofPriority(10))
+		p.set(objects(gang)...)
+		p.asks("g", three(true))
+		p.filter(gang[0])
+		p.after(time.Minute)
+		if writes := p.written(); !slices.ContainsFunc(writes, func(write string) bool { return strings.HasPrefix(write, "evict ") }) {
+			t.Errorf("nobody is evicted: %q", writes)
+		}
+	})
 }

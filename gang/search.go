@@ -227,7 +227,7 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}
-		return nil, "", &shortage{why, outcome.Late}
+		return nil, "", &shortage{why, together.Late}
 	}
 	for _, enough := range together.Enough {
 		places = append(places, enough.Places...)

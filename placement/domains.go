@@ -29,7 +29,7 @@ func newDomains(plan *Plan, pod *cluster.Pod, pods int) *domains {
 	slots := map[string]int64{}
 	for node := range snap.Nodes() {
 		if value, has := node.Labels[key]; has && trial.Verdict(node.Index) == predicates.Fits {
-			slots[value] += slotsOn(plan.Node(node.Index), pod)
+			slots[value] += int64(slotsOn(plan.Node(node.Index), pod))
 		}
 	}
 	values := make([]string, 0, len(slots))
@@ -58,7 +58,7 @@ func newDomains(plan *Plan, pod *cluster.Pod, pods int) *domains {
 	return d
 }
 
-// rank returns how late a node is to be tried in a turn, from 1: 0 where it does not matter.
+// rank returns how late a node is to be tried in a turn, which numbers from 1: 0 for the first, and where it does not matter.
 func (d *domains) rank(index int32, turn int) float64 {
 	switch {
 	case d == nil || d.count == 0:
@@ -70,7 +70,7 @@ func (d *domains) rank(index int32, turn int) float64 {
 }
 
 // slotsOn returns how many pods like one there is room for on a node.
-func slotsOn(node *cluster.Node, pod *cluster.Pod) int64 {
+func slotsOn(node *cluster.Node, pod *cluster.Pod) int {
 	free := room(node)
 	slots := node.Allocatable.Pods - int64(len(node.Pods))
 	fit := func(free, asked int64) {
@@ -83,5 +83,5 @@ func slotsOn(node *cluster.Node, pod *cluster.Pod) int64 {
 	for _, s := range pod.Requests.Scalars {
 		fit(free.Scalar(s.Name), s.Amount)
 	}
-	return max(slots, 0)
+	return int(max(slots, 0))
 }

@@ -2,22 +2,21 @@ package placement
 
 import (
 	"cmp"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
-	"muster.dev/muster/api/quantity"
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/predicates"
 )
 
 const (
-	// mostKinds is how many kinds of pods may be rearranged: of each kind it is known at a time what every node says.
+	// mostKinds bounds the kinds of pods that are rearranged: a search remembers a verdict on each node for each kind.
 	mostKinds = 32
-	// mostNodes is how many nodes are tried for one pod with the same pods on nodes before it.
+	// mostNodes bounds the nodes tried for one pod with the same pods on nodes before it.
 	mostNodes = 16
-	// leastLooks is how often a pod is held against a node, at least, before a search is given up.
+	// leastLooks is how often pods are held against nodes, at least, before a search is given up.
 	leastLooks = 1 << 17
 	// manyScans is how often all nodes are looked at, besides once for each pod that minds others.
 	manyScans = 100
@@ -26,124 +25,182 @@ const (
 // rearrangement is a search for places of enough pods of all groups, where the best nodes in the order of the pods do not do.
 //
 // It places the pods that need most first, each on the node that it leaves fullest, and goes back when a pod has no place. A
-// pod that has none comes earlier in the next turn, which may go back more often. Such restarts solve small cases exactly, and
-// large ones often in the first turn (Boussemart et al., "Boosting Systematic Search by Weighting Constraints", ECAI 2004).
-// Two pods that are alike are not tried in the place of each other.
+// kind of pods that has none comes earlier in the next turn, which may go back more often and rates the resources a little
+// differently. Such restarts solve small cases exactly, and large ones often in the first turn (Boussemart et al., "Boosting
+// Systematic Search by Weighting Constraints", ECAI 2004). Two pods that are alike are not tried in the place of each other.
 //
-// Pods with a required affinity begin with the domain that holds them with the least to spare, and with another one each turn.
+// Pods that need others near them come behind the others. Pods that need each other begin with the domain that holds them with
+// the least to spare, and with another one each turn.
 type rearrangement struct {
 	plan     *Plan
-	demands  []Demand
+	demands  []Demand // without pods where none have to have places
 	deadline time.Time
 	worth    worth
-	blame    map[*cluster.Pod]int // how often a pod had no place
+	kinds    map[predicates.Class]*kind
+	minding  bool // some of them mind others
 	places   map[*cluster.Pod]int32
-	domains  map[predicates.Class]*domains // nil for kinds without a required affinity
-	picked   [][]*cluster.Pod              // of each group, in the present turn
+	picked   [][]*cluster.Pod // of each group, in the present turn
 	turn     int
 	looks    int  // how often a pod may still be held against a node
 	returns  int  // how often the present turn may still go back
 	cut      bool // the present turn has left something out
 }
 
+// kind is pods that are alike.
+type kind struct {
+	pods    []*cluster.Pod // in their order
+	minds   bool           // it matters to them on which other nodes pods of the kinds are
+	behind  bool           // they need others near them that are not like them
+	domains *domains       // nil for pods that need none near
+	blame   int            // how often one of them had no place
+}
+
 // rearrange returns places for the least number of pods of each group, with which the plan goes on. It returns nil when it finds
-// none, and whether it has left something untried.
-func (p *Plan) rearrange(demands []Demand, deadline time.Time) (outcomes []Outcome, cut bool) {
-	r := &rearrangement{
-		plan: p, demands: demands, deadline: deadline, blame: map[*cluster.Pod]int{}, places: map[*cluster.Pod]int32{},
+// none, whether it has left something untried, and whether it did for lack of time.
+func (p *Plan) rearrange(demands []Demand, deadline time.Time) (found []Outcome, cut, late bool) {
+	r := &rearrangement{plan: p, deadline: deadline, kinds: map[predicates.Class]*kind{}, places: map[*cluster.Pod]int32{}}
+	for _, d := range demands {
+		if d.AtLeast <= 0 {
+			d = Demand{}
+		}
+		r.demands = append(r.demands, d)
 	}
 	if !r.promises() {
-		return nil, false
+		return nil, false, false
 	}
-	worth := r.worth
+	worth, kept := r.worth, p.kept
 	for !r.over() {
 		r.turn++
 		r.returns, r.cut = 1<<min(r.turn, 16), false
-		r.worth = worth
 		if r.turn > 1 {
-			r.worth = worth.otherwise(r.plan.random)
+			r.worth = worth.otherwise(p.random)
 		}
 		pods, all := r.chosen()
-		if r.place(pods, candidates{}) {
-			return r.outcomes(), false
-		}
-		if all && !r.cut {
-			return nil, false
+		switch placed := r.place(pods, candidates{}); {
+		case placed && r.inOrder(pods):
+			return r.outcomes(), false, false
+		case placed:
+			p.breakPromises(kept)
+		case all && !r.cut && !r.minding:
+			return nil, false, false
 		}
 	}
-	return nil, true
+	return nil, true, p.past(deadline)
 }
 
 // promises reports whether other orders and nodes may do, and prepares for the search. They do not where the pods ask for
-// more than is free, nor where all are alike and none of them minds the others.
+// more than is free, where all are alike and do not mind each other, or where a kind has too little room for itself.
 func (r *rearrangement) promises() bool {
 	var pods []*cluster.Pod
+	var kinds []*kind // in an order: each draws a number
+	all := true
 	for _, d := range r.demands {
 		if d.AtLeast > len(d.Pods) {
 			return false
 		}
 		pods = append(pods, d.Pods...)
+		all = all && d.AtLeast == len(d.Pods)
 	}
-	kinds := map[predicates.Class][]*cluster.Pod{}
 	for _, pod := range pods {
-		kind := r.plan.kinds.of(pod)
-		kinds[kind] = append(kinds[kind], pod)
+		class := r.plan.kinds.of(pod)
+		if r.kinds[class] == nil {
+			r.kinds[class] = &kind{}
+			kinds = append(kinds, r.kinds[class])
+		}
+		r.kinds[class].pods = append(r.kinds[class].pods, pod)
 	}
-	if len(kinds) > mostKinds || len(pods) == 0 || len(kinds) == 1 && !mindsOthers(pods[0]) {
+	if len(kinds) == 0 || len(kinds) > mostKinds {
 		return false
-	}
-	if r.worth = newWorth(r.plan, pods); !r.worth.covers(r.demands) {
-		return false
-	}
-	r.domains = map[predicates.Class]*domains{}
-	for kind, alike := range kinds {
-		r.domains[kind] = newDomains(r.plan, alike[0], len(alike))
 	}
 	scans := manyScans
-	for _, pod := range pods {
-		if mindsOthers(pod) {
-			scans++
+	for _, k := range kinds {
+		trial := r.plan.batch(k.pods[0]).trial
+		k.minds = slices.ContainsFunc(kinds, func(other *kind) bool {
+			return trial.Minds(other.pods[0], r.plan.kinds.of(other.pods[0]))
+		})
+		if k.minds {
+			r.minding, scans = true, scans+len(k.pods)
+			k.domains, k.behind = newDomains(r.plan, k.pods[0], len(k.pods)), needsOthers(k.pods[0])
 		}
 	}
 	r.looks = max(leastLooks, scans*r.plan.Snapshot().NodeCount())
-	return true
+	r.worth = newWorth(r.plan, pods)
+	return (len(kinds) > 1 || r.minding) && r.worth.covers(r.demands) &&
+		!(all && slices.ContainsFunc(kinds, func(k *kind) bool { return !k.minds && !r.roomFor(k) }))
 }
 
-// mindsOthers reports whether it matters to a pod, beyond room, where pods like it are.
-func mindsOthers(pod *cluster.Pod) bool {
-	return pod.Affinity != nil || len(pod.Spec.TopologySpreadConstraints) > 0 || len(pod.Spec.ResourceClaims) > 0
+// roomFor reports whether all pods of a kind would have places if there were no others.
+func (r *rearrangement) roomFor(k *kind) bool {
+	trial, slots := r.plan.batch(k.pods[0]).trial, 0
+	for node := range r.plan.Snapshot().Nodes() {
+		if !r.plan.avoided[node.Index] && trial.Verdict(node.Index) == predicates.Fits {
+			if slots += max(1, slotsOn(r.plan.Node(node.Index), k.pods[0])); slots >= len(k.pods) {
+				return true
+			}
+		}
+	}
+	return false
 }
+
+// needsOthers reports whether a pod has to be near pods that are not like it.
+func needsOthers(pod *cluster.Pod) bool {
+	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.Required, func(term cluster.AffinityTerm) bool {
+		return !term.Matches(pod, nil)
+	})
+}
+
+func (r *rearrangement) kind(pod *cluster.Pod) *kind { return r.kinds[r.plan.kinds.of(pod)] }
 
 func (r *rearrangement) over() bool { return r.looks <= 0 || r.plan.past(r.deadline) }
 
-// chosen returns the pods of the present turn in its order, and whether they are all that there are.
+// chosen returns the pods of the present turn in its order, and whether no others could have been chosen.
 func (r *rearrangement) chosen() (pods []*cluster.Pod, all bool) {
 	r.picked, all = r.picked[:0], true
 	for _, d := range r.demands {
 		picked := r.easiest(d)
 		r.picked, pods = append(r.picked, picked), append(pods, picked...)
-		all = all && (d.AtLeast <= 0 || d.AtLeast == len(d.Pods))
+		all = all && (d.AtLeast == len(d.Pods) || r.areAlike(d.Pods))
 	}
 	slices.SortStableFunc(pods, func(a, b *cluster.Pod) int {
+		this, that := r.kind(a), r.kind(b)
 		return cmp.Or(
-			cmp.Compare(r.blame[b], r.blame[a]), cmp.Compare(r.worth.of(&b.Requests), r.worth.of(&a.Requests)),
+			compare(this.behind, that.behind), cmp.Compare(that.blame, this.blame),
+			cmp.Compare(r.worth.of(&b.Requests), r.worth.of(&a.Requests)),
+			cmp.Compare(this.pods[0].UID, that.pods[0].UID), // pods that are alike stay together
 		)
 	})
 	return pods, all
 }
 
-// easiest returns the least number of pods of a group: the pods that ask for least, and every other turn the pods that lacked a
-// place least often.
+// compare sorts false before true.
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func (r *rearrangement) areAlike(pods []*cluster.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod *cluster.Pod) bool { return r.kind(pod) != r.kind(pods[0]) })
+}
+
+// easiest returns the least number of pods of a group, in their order: the pods that ask for least, and every other turn the
+// kinds that lacked a place least often.
 func (r *rearrangement) easiest(d Demand) []*cluster.Pod {
-	pods := slices.Clone(d.Pods)
-	slices.SortStableFunc(pods, func(a, b *cluster.Pod) int {
+	sorted := slices.Clone(d.Pods)
+	slices.SortStableFunc(sorted, func(a, b *cluster.Pod) int {
 		blame := 0
 		if r.turn%2 == 0 {
-			blame = cmp.Compare(r.blame[a], r.blame[b])
+			blame = cmp.Compare(r.kind(a).blame, r.kind(b).blame)
 		}
 		return cmp.Or(blame, cmp.Compare(r.worth.of(&a.Requests), r.worth.of(&b.Requests)))
 	})
-	return pods[:max(d.AtLeast, 0)]
+	picked := sets.New(sorted[:d.AtLeast]...)
+	return slices.DeleteFunc(slices.Clone(d.Pods), func(pod *cluster.Pod) bool { return !picked.Has(pod) })
 }
 
 // place puts pods on nodes in their order. It reports false, with none of them on a node, if it finds no way. Before
@@ -152,10 +209,17 @@ func (r *rearrangement) place(pods []*cluster.Pod, before candidates) bool {
 	if len(pods) == 0 {
 		return true
 	}
+	if r.over() {
+		r.cut = true
+		return false
+	}
 	pod, plan, kept := pods[0], r.plan, r.plan.kept
-	plan.keepPromises(pod)
+	if plan.keepPromises(pod); plan.kept != kept {
+		before.kind = predicates.Class{} // they may be on any node
+	}
 	to := r.candidatesFor(pod, before)
 	for i, candidate := range to.nodes {
+		r.looks -= len(r.kinds) // each hears of it
 		plan.Put(pod, candidate.index)
 		r.places[pod] = candidate.index
 		if r.place(pods[1:], to.after(i)) {
@@ -167,9 +231,34 @@ func (r *rearrangement) place(pods []*cluster.Pod, before candidates) bool {
 			break
 		}
 	}
-	r.blame[pod]++
+	r.kind(pod).blame++
 	plan.breakPromises(kept)
 	return false
+}
+
+// inOrder has the pods of each kind take the places of the kind in their order, which is kube-scheduler's. It reports false,
+// with none of them on a node, if one does not fit when its turn comes.
+func (r *rearrangement) inOrder(pods []*cluster.Pod) bool {
+	nodes := map[*kind][]int32{}
+	for _, pod := range pods {
+		k := r.kind(pod)
+		nodes[k] = append(nodes[k], r.places[pod])
+		r.plan.Take(pod, r.places[pod])
+	}
+	var placed []*cluster.Pod
+	for _, pod := range slices.Concat(r.picked...) {
+		k := r.kind(pod)
+		index := nodes[k][0]
+		if k.minds && r.plan.batch(pod).trial.Verdict(index) != predicates.Fits {
+			for _, pod := range placed {
+				r.plan.Take(pod, r.places[pod])
+			}
+			return false
+		}
+		r.plan.Put(pod, index)
+		r.places[pod], nodes[k], placed = index, nodes[k][1:], append(placed, pod)
+	}
+	return true
 }
 
 // candidates are nodes to try for pods of a kind.
@@ -209,10 +298,10 @@ func (c *candidates) add(next candidate) {
 	c.nodes = slices.Insert(c.nodes, place, next)
 }
 
-// candidatesFor returns the nodes to try for a pod. Behind a pod like it that minds nobody only the node has changed to which
-// that has come, so the others need no second look.
+// candidatesFor returns the nodes to try for a pod. Behind a pod of a kind that does not mind others only the node has changed
+// to which that has come, so the others need no second look.
 func (r *rearrangement) candidatesFor(pod *cluster.Pod, before candidates) candidates {
-	batch, kind := r.plan.batch(pod), r.plan.kinds.of(pod)
+	batch, kind, k := r.plan.batch(pod), r.plan.kinds.of(pod), r.kind(pod)
 	to := candidates{kind: kind}
 	if kind == before.kind {
 		to.but = before.but
@@ -222,9 +311,9 @@ func (r *rearrangement) candidatesFor(pod *cluster.Pod, before candidates) candi
 		if slices.Contains(to.but, index) || r.plan.avoided[index] || batch.trial.Verdict(index) != predicates.Fits {
 			return
 		}
-		to.add(candidate{index, r.domains[kind].rank(index, r.turn) + r.worth.left(r.plan.Node(index), pod)})
+		to.add(candidate{index, k.domains.rank(index, r.turn) + r.worth.left(r.plan.Node(index), pod)})
 	}
-	if kind == before.kind && !mindsOthers(pod) {
+	if kind == before.kind && !k.minds {
 		to.cut = before.cut
 		for _, c := range before.nodes {
 			if c.index == before.taken {
@@ -234,7 +323,7 @@ func (r *rearrangement) candidatesFor(pod *cluster.Pod, before candidates) candi
 			}
 		}
 	}
-	if len(to.nodes) == 0 && (to.cut || kind != before.kind || mindsOthers(pod)) {
+	if len(to.nodes) == 0 && (to.cut || kind != before.kind || k.minds) {
 		to.cut = false
 		for node := range r.plan.Snapshot().Nodes() {
 			look(node.Index)
@@ -256,107 +345,4 @@ func (r *rearrangement) outcomes() []Outcome {
 		}
 	}
 	return outcomes
-}
-
-// worth rates amounts by how scarce each resource is: by how much of what is free the pods of a search ask for.
-type worth struct {
-	free   cluster.Resources // on all nodes together
-	cpu    float64           // of a thousandth of a CPU
-	memory float64           // of a byte
-	scalar []scalarWorth     // the ones that pods ask for
-}
-
-type scalarWorth struct {
-	name cluster.ScalarName
-	each float64
-}
-
-func newWorth(plan *Plan, pods []*cluster.Pod) worth {
-	w := worth{}
-	for node := range plan.Snapshot().Nodes() {
-		free := room(plan.Node(node.Index))
-		w.free = w.free.Plus(&free)
-	}
-	asked := cluster.Resources{}
-	for _, pod := range pods {
-		asked = asked.Plus(&pod.Requests)
-	}
-	rate := func(asked, free int64) float64 {
-		if free <= 0 {
-			return float64(asked) * nothingFree
-		}
-		return float64(asked) / float64(free) / float64(free)
-	}
-	w.cpu, w.memory = rate(asked.MilliCPU, w.free.MilliCPU), rate(asked.Memory, w.free.Memory)
-	for _, s := range asked.Scalars {
-		w.scalar = append(w.scalar, scalarWorth{s.Name, rate(s.Amount, w.free.Scalar(s.Name))})
-	}
-	return w
-}
-
-// otherwise returns a rating in which each resource is worth up to four times as much, or as little.
-func (w worth) otherwise(random *rand.Rand) worth {
-	by := func() float64 { return math.Exp2(4*random.Float64() - 2) }
-	w.cpu, w.memory = w.cpu*by(), w.memory*by()
-	w.scalar = slices.Clone(w.scalar)
-	for i := range w.scalar {
-		w.scalar[i].each *= by()
-	}
-	return w
-}
-
-// nothingFree makes what no node has the scarcest.
-const nothingFree = 1e6
-
-// room returns what is free on a node of the resources that are rated.
-func room(node *cluster.Node) cluster.Resources {
-	free := cluster.Resources{
-		MilliCPU: max(0, node.Allocatable.MilliCPU-node.Requested.MilliCPU), Memory: max(0, node.Allocatable.Memory-node.Requested.Memory),
-	}
-	for _, s := range node.Allocatable.Scalars {
-		if amount := s.Amount - node.Requested.Scalar(s.Name); amount > 0 {
-			free.Scalars = append(free.Scalars, cluster.Scalar{Name: s.Name, Amount: amount})
-		}
-	}
-	return free
-}
-
-// covers reports whether enough of every resource is free, if of each group the pods come that ask for least of it.
-func (w *worth) covers(demands []Demand) bool {
-	amount := func(of func(*cluster.Resources) int64) bool {
-		sum := int64(0)
-		for _, d := range demands {
-			amounts := make([]int64, len(d.Pods))
-			for i, pod := range d.Pods {
-				amounts[i] = of(&pod.Requests)
-			}
-			slices.Sort(amounts)
-			for _, amount := range amounts[:max(d.AtLeast, 0)] {
-				sum = quantity.Sum(sum, amount)
-			}
-		}
-		return sum <= of(&w.free)
-	}
-	for _, s := range w.scalar {
-		if !amount(func(r *cluster.Resources) int64 { return r.Scalar(s.name) }) {
-			return false
-		}
-	}
-	return amount(func(r *cluster.Resources) int64 { return r.MilliCPU }) && amount(func(r *cluster.Resources) int64 { return r.Memory })
-}
-
-// of returns what an amount is worth.
-func (w *worth) of(r *cluster.Resources) float64 {
-	sum := w.cpu*float64(r.MilliCPU) + w.memory*float64(r.Memory)
-	for _, s := range w.scalar {
-		sum += s.each * float64(r.Scalar(s.name))
-	}
-	return sum
-}
-
-// left rates what is left on a node when a pod comes there, from 0 to less than 1.
-func (w *worth) left(node *cluster.Node, pod *cluster.Pod) float64 {
-	free := room(node)
-	left := max(0, w.of(&free)-w.of(&pod.Requests))
-	return left / (1 + left)
 }

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -21,15 +22,16 @@ type Together struct {
 	Enough, More []Outcome
 	// Kept says that the plan goes on with these places.
 	Kept bool
-	// Cut says that too few were found before the search came to its bound: there may be places all the same.
-	Cut bool
+	// Cut says that the search came to its bound, and Late that this was the deadline: there may be places all the same.
+	Cut, Late bool
 }
 
-// PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes
-// the best node for each pod in its order, like [Plan.PlaceAll]. Only if that leaves a group with too few it tries other orders
-// and other nodes, within a bound. If there are too few places all the same, the plan is as it was before.
+// PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes the best
+// node for each pod in its order, like [Plan.PlaceAll]. It tries other orders and other nodes only if that leaves a group with
+// too few, and takes up to a quarter of the time that is left. If there are too few places all the same, the plan is as it was
+// before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
-	before, kept := p.Moves(), p.kept
+	before, kept, left := p.Moves(), p.kept, maps.Clone(p.kinds.left)
 	for _, d := range demands {
 		enough := p.PlaceEnough(d.Pods, d.AtLeast, deadline)
 		result.Enough = append(result.Enough, enough)
@@ -37,12 +39,15 @@ func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Toget
 			continue
 		}
 		p.Undo(before)
-		p.kept = kept
-		var rearranged []Outcome
-		if rearranged, result.Cut = p.rearrange(demands, deadline); rearranged == nil {
+		p.kept, p.kinds.left = kept, left
+		if result.Late = enough.Late; result.Late {
 			return result
 		}
-		result.Enough = rearranged
+		var found []Outcome
+		if found, result.Cut, result.Late = p.rearrange(demands, p.quarterTo(deadline)); found == nil {
+			return result
+		}
+		result.Enough = found
 		break
 	}
 	result.Kept = true
@@ -50,6 +55,15 @@ func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Toget
 		result.More = append(result.More, p.PlaceAll(result.Enough[i].unreached(d.Pods), 0, deadline))
 	}
 	return result
+}
+
+// quarterTo returns when a quarter of the time to a deadline is over.
+func (p *Plan) quarterTo(deadline time.Time) time.Time {
+	if deadline.IsZero() {
+		return deadline
+	}
+	now := p.store.Clock().Now()
+	return now.Add(deadline.Sub(now) / 4)
 }
 
 // unreached returns the pods that the outcome says nothing about.

@@ -285,8 +285,9 @@ func TestMembersThatHaveToBeNearFindTheOneZoneAmongMany(t *testing.T) {
 		node.Labels[corev1.LabelTopologyZone] = zone
 		return node
 	}
-	for i := range 30 {
-		set(t, c, in(fmt.Sprint("small-", i), amount{cpu: 2}.node(fmt.Sprint("small-", i))))
+	for i := range 20 { // the full ones are taken first in a search, and the empty ones before it
+		set(t, c, in(fmt.Sprint("full-", i), amount{cpu: 2}.node(fmt.Sprint("full-", i))))
+		set(t, c, in(fmt.Sprint("empty-", i), amount{cpu: 8}.node(fmt.Sprint("empty-", i))))
 	}
 	for i := range 3 {
 		set(t, c, in("large", amount{cpu: 4}.node(fmt.Sprint("large-", i))))
@@ -314,15 +315,46 @@ func near(name string) *cluster.Pod {
 	return cluster.NewPod(pod)
 }
 
-func TestRoomThatIsPromisedToOthersStaysSoInEachTurn(t *testing.T) {
+// TestMembersThatHaveToBeNearAnotherOneComeWhereThatOneHasRoomForThem has a launcher that would go to the emptiest node, and
+// workers that have to be in its zone.
+func TestMembersThatHaveToBeNearAnotherOneComeWhereThatOneHasRoomForThem(t *testing.T) {
 	c, store := newStore(t)
-	set(t, c, amount{cpu: 4}.node("node-0"))
-	set(t, c, amount{cpu: 4}.node("node-1"))
-	set(t, c, nominated(amount{cpu: 2}.pod("promised"), "node-0"))
-	pods := slices.Concat(podsAsking(amount{cpu: 2}, "small", 2), podsAsking(amount{cpu: 4}, "large", 1))
+	for zone, nodes := range map[string][]int{"too-small": {8}, "enough": {4, 4, 1}} {
+		for i, cpu := range nodes {
+			node := amount{cpu: cpu}.node(fmt.Sprint(zone, "-", i))
+			node.Labels[corev1.LabelTopologyZone] = zone
+			set(t, c, node)
+		}
+	}
+	launcher := amount{cpu: 1}.pod("launcher")
+	launcher.Labels = map[string]string{"role": "launcher"}
+	pods := []*cluster.Pod{cluster.NewPod(launcher)}
+	for i := range 2 {
+		worker := amount{cpu: 4}.pod(fmt.Sprint("worker-", i))
+		worker.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: launcher.Labels}, TopologyKey: corev1.LabelTopologyZone,
+			}},
+		}}
+		pods = append(pods, cluster.NewPod(worker))
+	}
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); got.Kept {
+	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); !got.Kept {
+		t.Errorf("no place is found: %+v", got)
+	}
+}
+
+func TestRoomThatIsPromisedToOthersStaysSoInEachTurn(t *testing.T) {
+	c, store := newStore(t)
+	for i := range 4 {
+		set(t, c, amount{cpu: 4}.node(fmt.Sprint("node-", i)))
+	}
+	set(t, c, nominated(amount{cpu: 2}.pod("promised"), "node-0"))
+	pods := slices.Concat(podsAsking(amount{cpu: 2}, "small", 6), podsAsking(amount{cpu: 4}, "large", 1))
+	plan := New(store, pods, 1)
+	defer plan.Close()
+	if got := plan.PlaceTogether([]Demand{{pods, 7}}, time.Time{}); got.Kept {
 		t.Errorf("the room of a nominated pod is given to others: %+v", got.Enough)
 	}
 	for node := range plan.Changed() {

@@ -211,6 +211,11 @@ func (t *Trial) minding(pod *cluster.Pod, class Class) uint64 {
 	return minded
 }
 
+// Minds reports whether a check may say something else of other nodes when a pod of a class comes to one.
+func (t *Trial) Minds(pod *cluster.Pod, class Class) bool {
+	return t.minding(pod, class)&(1<<mostPredicates-1) != 0
+}
+
 // Stands reports whether no check is against a node which looks at that node alone.
 func (t *Trial) Stands(index int32) bool { return t.entry.against[index]&^t.spanning == 0 }
 

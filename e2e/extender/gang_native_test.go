@@ -50,13 +50,21 @@ func (n *native) resource() schema.GroupVersionResource {
 // makes creates a PodGroup and pods of it that ask for three cores each. Nothing on them is muster's.
 func (n *native) makes(name string, minCount, pods int) {
 	n.Helper()
-	n.Create(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": n.resource().GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(minCount)}}},
-	}})
+	n.Create(n.group(name, minCount, ""))
 	for i := range pods {
 		n.createPods(n.member(name, i, "3"))
 	}
+}
+
+// group returns a PodGroup, of a priority class unless that is "".
+func (n *native) group(name string, minCount int, class string) *unstructured.Unstructured {
+	spec := map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(minCount)}}}
+	if class != "" {
+		spec["priorityClassName"] = class
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": n.resource().GroupVersion().String(), "kind": "PodGroup", "metadata": map[string]any{"name": name}, "spec": spec,
+	}}
 }
 
 // member returns a pod of a PodGroup.
@@ -103,8 +111,8 @@ func TestAGroupThatTheSchedulerStartsIsPlannedWhole(t *testing.T) {
 		n.createPods(n.member("train", i, cpu))
 	}
 	w.settles(exactly(map[string]int{"": 3}))
-	n.Eventually("kube-scheduler says that it has started", func() error {
-		return s.explains("train-0", "by kube-scheduler itself, which muster shows their places")
+	n.Eventually("kube-scheduler says that it starts the group", func() error {
+		return s.explains("train-0", "kube-scheduler starts them, and muster shows it the places")
 	})
 	n.Must(n.Client.CoreV1().Pods(workload.Namespace).Delete(t.Context(), "train-2", metav1.DeleteOptions{}))
 	n.createPods(n.member("train", 3, "4"))
@@ -125,6 +133,24 @@ func TestGroupsThatTheSchedulerStartsWaitForRoomAndMembers(t *testing.T) {
 	w.settles(exactly(map[string]int{"": 3}))
 	n.createNodes(workload.NewNodes("more", 14, "4")...)
 	w.settles(exactly(map[string]int{"": 18}))
+}
+
+// kube-scheduler's own search for victims of a group is in vain beside an extender, which sees them where they are.
+func TestPodsMakeRoomForAGroupThatTheSchedulerStarts(t *testing.T) {
+	n, s := newNative(t, true, workload.NewNodes("node", 3, "4")...)
+	w := n.startsItself(s)
+	n.createPriorityClass("high", 1000)
+	for i := range 3 {
+		n.createPods(workload.NewPod(fmt.Sprint("low-", i), "3"))
+	}
+	w.settles(exactly(map[string]int{"": 3}))
+	n.Create(n.group("train", 3, "high"))
+	for i := range 3 {
+		pod := n.member("train", i, "3")
+		workload.OfPriority("high")(pod)
+		n.createPods(pod)
+	}
+	w.settles(exactly(map[string]int{"": 6}))
 }
 
 // startsItself has a kube-scheduler with the gates on.

@@ -47,6 +47,11 @@ func (t *turn) look(g *group) {
 	}
 	g.complete()
 	remembering{t}.quorum(g)
+	if g.spec.Assisted { // calls may have been held before that was known
+		for _, p := range g.in(held) {
+			t.enter(p, binding)
+		}
+	}
 }
 
 // hear reads what the members of a group without an object say, if they may say something else

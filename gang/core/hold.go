@@ -10,7 +10,7 @@ import (
 )
 
 // A member of a gang that has started goes at once. Another one waits until enough members to start together
-// have come or are bound.
+// have come or are bound, unless the scheduler starts the group itself.
 func (e Binds) apply(t *turn) {
 	p := t.member(e.UID)
 	switch {
@@ -37,7 +37,7 @@ func (e Binds) apply(t *turn) {
 		return
 	}
 	t.recall(parts)
-	if g.spec.Assisted { // the scheduler has decided about all of them, and holds on to it
+	if g.spec.Assisted && (p.stage != pending || g.letGo() > 0) { // the scheduler has decided about all of them
 		t.enter(p, binding)
 		p.place = e.Node
 		g.tries.spoke = true

@@ -94,7 +94,7 @@ func (t *attempt) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.limits.EvictNobody || g.spec.Assisted || t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
+	if t.limits.EvictNobody || t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
 		g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return

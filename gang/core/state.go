@@ -25,7 +25,8 @@
 //     any moment.
 //   - A member is held exactly as long as its hold has not ended. A hold ends once, by [EndHold].
 //   - A member becomes binding or due only if it and the bound members are enough to start together, and after
-//     that was recorded, if there is a PodGroup. A due member becomes binding by itself.
+//     that was recorded, if there is a PodGroup. A due member becomes binding by itself. Where kube-scheduler starts the
+//     group, a member with a place becomes binding at once, and one without when another one is.
 //   - The number of groups of a namespace that hold places equals a recount.
 //   - A hold ends at the first [Ticked] after its time, or that of its group, is up: by its own the member
 //     keeps its place, by that of the group it does not.

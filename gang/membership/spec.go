@@ -48,7 +48,7 @@ type Spec struct {
 	Policy v1alpha1.Policy
 	// Satisfied says that quorum was reached, by the status of the PodGroup.
 	Satisfied bool
-	// Assisted says that kube-scheduler starts the group itself: its bind calls are not held, and nobody is evicted for it.
+	// Assisted says that kube-scheduler starts the group itself: its bind calls are not held.
 	Assisted bool
 	// Record is of the last commit, by the PodGroup.
 	Record *record.Record
@@ -121,9 +121,7 @@ func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 // owners make all pods again that have to start together.
 func (b Bounds) affiliated(belongs *cluster.Affiliation, namespace string) *Spec {
 	s := &Spec{MinMember: int(belongs.MinMember), Timeout: b.Timeout, Policy: v1alpha1.Policy{MatchPolicy: v1alpha1.MatchWaitingAndBound}}
-	if s.Assisted = belongs.Assisted; belongs.Started {
-		s.Policy.MatchPolicy, s.Satisfied = v1alpha1.MatchOnceSatisfied, true
-	}
+	s.Assisted = belongs.Assisted
 	for _, name := range belongs.Together {
 		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: namespace, Name: name})
 	}

@@ -80,8 +80,8 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliat
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
 	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
 	if belongs.Gang != "" && owner.Asks.Assisted {
-		belongs.Assisted, belongs.Started = true, owner.Asks.Started
-		belongs.Why += ", by kube-scheduler itself, which muster shows their places"
+		belongs.Assisted = true
+		belongs.Why += "; kube-scheduler starts them, and muster shows it the places"
 	}
 	return belongs
 }

@@ -34,6 +34,10 @@ const (
 	// Native is kube-scheduler without an extender, with its own gang scheduling. The API
 	// server must know its PodGroups; see [controlplane.NativeGangs].
 	Native Contender = "native"
+	// Assisted is Native with muster, which plans its groups whole, and Served has muster, which starts these groups where
+	// the scheduler's own gang scheduling is off.
+	Assisted Contender = "native_assisted"
+	Served   Contender = "native_served"
 	// Empty has an extender that returns what it got.
 	Empty Contender = "empty"
 	// Scheduler has muster, and chooses the node itself.
@@ -158,14 +162,19 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return &Entry{controlPlane: cp, scheduler: stock(1)}, nil
 	case Batching, NoBatching:
 		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
-	case Native:
+	case Native, Assisted:
 		release, err := binaries.Chosen()
 		if err != nil {
 			return nil, err
 		}
-		scheduler := stock(percentage)
-		scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
-		return &Entry{controlPlane: cp, scheduler: scheduler}, nil
+		e := &Entry{controlPlane: cp, scheduler: stock(percentage)}
+		if c == Assisted {
+			if e, err = p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags); err != nil {
+				return nil, err
+			}
+		}
+		e.scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
+		return e, nil
 	case Managed:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))
 	case Empty:
@@ -192,6 +201,7 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 func beside() map[Contender]muster.Options {
 	return map[Contender]muster.Options{
 		Scheduler:       {Selection: muster.Scheduler},
+		Served:          {Selection: muster.Scheduler},
 		Extender:        {Selection: muster.Muster, MinSaving: "1h"},
 		AheadExtender:   {Selection: muster.Muster, Gates: muster.UntilPlace},
 		Offload:         {Selection: muster.Muster, Offload: true, MinSaving: "1h"},

@@ -2,6 +2,8 @@
 package native
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,30 +34,24 @@ func name(pod *corev1.Pod) string {
 }
 
 // asks says what a group asks for. kube-scheduler writes a condition on each group that it has tried as one, so its feature gates
-// are on: it starts the group itself, and once it has, it places pods of it one by one.
+// are on and it starts the group itself.
 func asks(group operators.Object) cluster.Asks {
 	switch {
-	case !group.Has("spec", "schedulingPolicy", "gang"):
-		return operators.Alone("its policy is not gang")
 	case group.Has("spec", "schedulingConstraints", "topology"):
 		return cluster.Asks{Left: "it asks for a topology, which muster does not read"}
 	case group.Has("spec", "parentCompositePodGroupName"):
 		return cluster.Asks{Left: "it has a parent, which muster does not read"}
+	case !group.Has("spec", "schedulingPolicy", "gang"):
+		return operators.Alone("its policy is not gang")
 	}
 	asks := operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
-	condition, tried := tried(group)
-	asks.Assisted, asks.Started = tried, condition.Text("status") == "True"
+	asks.Assisted = slices.ContainsFunc(group.Items("status", "conditions"), ofScheduler)
 	return asks
 }
 
-// tried returns the condition that kube-scheduler writes on groups that it has tried, if there is one. It was PodGroupScheduled
-// up to 1.36.
-func tried(group operators.Object) (condition operators.Object, found bool) {
-	for _, condition := range group.Items("status", "conditions") {
-		switch condition.Text("type") {
-		case "PodGroupInitiallyScheduled", "PodGroupScheduled":
-			return condition, true
-		}
-	}
-	return operators.Object{}, false
+// ofScheduler reports whether a condition is the one that kube-scheduler writes on groups that it has tried. It was
+// PodGroupScheduled up to 1.36.
+func ofScheduler(condition operators.Object) bool {
+	name := condition.Text("type")
+	return name == "PodGroupInitiallyScheduled" || name == "PodGroupScheduled"
 }

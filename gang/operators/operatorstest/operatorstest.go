@@ -67,10 +67,7 @@ func Members(c *cluster.Cluster) map[string]string {
 			continue
 		}
 		told[pod.Name] = fmt.Sprintf("%s: %d", key.Name, spec.MinMember)
-		switch {
-		case spec.WasSatisfied():
-			told[pod.Name] += ", started"
-		case spec.Assisted:
+		if spec.Assisted {
 			told[pod.Name] += ", assisted"
 		}
 		var with []string

@@ -21,6 +21,8 @@ const (
 	withMuster = contender.Extender
 	ahead      = contender.Ahead
 	aheadAsked = contender.AheadExtender
+	assisted   = contender.Assisted
+	served     = contender.Served
 )
 
 // Names of the cases.
@@ -30,18 +32,22 @@ const (
 	caseStandoff   = "standoff"
 	caseTurns      = "turns"
 	caseNeighbours = "neighbours"
+	caseMixed      = "mixed"
 )
 
 func cases() []benchCase {
 	everybody := []contender.Contender{contender.Stock, contender.Native, withMuster, ahead, aheadAsked}
+	natives := []contender.Contender{contender.Native, assisted}
+	also := append(slices.Clone(everybody), served)
 	contending := []contender.Contender{contender.Native, withMuster, ahead, aheadAsked}
 	rivals := gangs{count: 10, size: 30, contended: true}
 	return []benchCase{
-		{caseMany, 1000, gangs{count: 50, size: 20}, everybody, startAll},
+		{caseMany, 1000, gangs{count: 50, size: 20}, also, startAll},
 		{caseThousand, 1000, gangs{count: 1, size: 1000}, everybody, startAll},
 		{caseStandoff, 100, rivals, contending, standOff},
 		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
 		{caseNeighbours, 100, rivals, contending, besideWaiting},
+		{caseMixed, mixedGangs * nodesOfMixed, gangs{count: mixedGangs, mixed: true}, natives, placeMixed},
 	}
 }
 

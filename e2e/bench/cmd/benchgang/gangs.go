@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ type gangs struct {
 	// contended pods need a node each and come in turn, one of each gang. Others are small,
 	// and come gang by gang.
 	contended bool
+	// mixed gangs differ, and each has nodes of its own: see mixedPods.
+	mixed bool
 }
 
 const (
@@ -36,13 +39,13 @@ const (
 
 // pods in the order in which they are to be created, as the contender wants them.
 func (g gangs) pods(who contender.Contender) []*corev1.Pod {
-	pods := workload.Backlog(g.count*g.size, g.count)
+	pods := g.members()
 	for _, p := range pods {
 		name := p.Labels["app"]
 		p.Labels[measured], p.Labels[gangOf] = "", name
 		switch who {
 		case contender.Stock:
-		case contender.Native:
+		case contender.Native, assisted, served:
 			p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 		default:
 			p.Labels[v1alpha1.LabelX] = name
@@ -51,10 +54,27 @@ func (g gangs) pods(who contender.Contender) []*corev1.Pod {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *resource.NewQuantity(coresOfContended, resource.DecimalSI)
 		}
 	}
-	if !g.contended {
+	if !g.contended && !g.mixed {
 		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Labels[gangOf], b.Labels[gangOf]) })
 	}
 	return pods
+}
+
+// members are the pods with nothing of a contender.
+func (g gangs) members() []*corev1.Pod {
+	if g.mixed {
+		return mixedPods(g.count)
+	}
+	return workload.Backlog(g.count*g.size, g.count)
+}
+
+// sizes are how many members each gang has, by its name.
+func (g gangs) sizes() map[string]int {
+	sizes := map[string]int{}
+	for _, p := range g.members() {
+		sizes[p.Labels["app"]]++
+	}
+	return sizes
 }
 
 // groups are the PodGroups of the gangs as the contender wants them, none for one that knows
@@ -63,34 +83,28 @@ func (g gangs) groups(
 	who contender.Contender,
 	native controlplane.NativeGangs,
 ) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
-	var spec map[string]any
+	var spec func(size int64) map[string]any
 	switch who {
 	case contender.Stock:
 		return of, nil
-	case contender.Native:
+	case contender.Native, assisted, served:
 		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: native.Version, Resource: "podgroups"}
-		spec = map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.size)}}}
+		spec = func(size int64) map[string]any {
+			return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": size}}}
+		}
 	default:
 		of = v1alpha1.ResourceOf(v1alpha1.GroupX)
-		spec = map[string]any{"minMember": int64(g.size)}
+		spec = func(size int64) map[string]any { return map[string]any{"minMember": size} }
 	}
-	for _, name := range g.names() {
+	sizes := g.sizes()
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		groups = append(groups, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": of.GroupVersion().String(), "kind": "PodGroup",
 			"metadata": map[string]any{"name": name, "namespace": workload.Namespace},
-			"spec":     spec,
+			"spec":     spec(int64(sizes[name])),
 		}})
 	}
 	return of, groups
-}
-
-// names of the gangs.
-func (g gangs) names() []string {
-	var names []string
-	for _, p := range workload.Backlog(g.count, g.count) {
-		names = append(names, p.Labels["app"])
-	}
-	return names
 }
 
 // neighbours are pods of no gang that fit anywhere, beside contended pods too. Their names

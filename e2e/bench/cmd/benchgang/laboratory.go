@@ -41,8 +41,11 @@ func (p plan) newLaboratory(ctx context.Context, c benchCase, programs contender
 		return nil, err
 	}
 	nodes := workload.Generate(workload.Shape{Nodes: c.nodes, Seed: seed}).Nodes
-	if c.gangs.contended {
+	switch {
+	case c.gangs.contended:
 		level(nodes)
+	case c.gangs.mixed:
+		nodes = mixedNodes()
 	}
 	l := &laboratory{programs: programs, native: controlplane.NativeGangsOf(release), wait: p.wait, scale: p.scale}
 	l.Lab, err = lab.Start(ctx, lab.Options{
@@ -66,7 +69,7 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	limit := patience + l.wait
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
-	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.Nodes, c.gangs.size)}
+	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.Nodes, c.gangs.sizes())}
 	watch, err := podwatch.StartFor(ctx, l.Client, measured, r.witness.observe)
 	if err != nil {
 		return came, err

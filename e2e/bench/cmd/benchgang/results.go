@@ -24,6 +24,8 @@ type measurement struct {
 	took time.Duration
 	// effort is the CPU time of everything that was at work meanwhile.
 	effort time.Duration
+	// whole is how many mixed gangs were bound whole.
+	whole int
 	// partial is how many gangs were bound in part at the end.
 	partial int
 	// waiting is the cost of gangs waiting.
@@ -37,6 +39,9 @@ type measurement struct {
 
 func (m measurement) String() string {
 	text := fmt.Sprintf("%6.2fs  %d partial", m.took.Seconds(), m.partial)
+	if m.whole > 0 {
+		text += fmt.Sprintf("  %d whole", m.whole)
+	}
 	if m.effort > 0 {
 		text += fmt.Sprintf("  %.2f CPU seconds", m.effort.Seconds())
 	}
@@ -68,6 +73,7 @@ func seconds(m measurement) float64 { return m.took.Seconds() }
 func effort(m measurement) float64  { return m.effort.Seconds() }
 func cpu(m measurement) float64     { return m.waiting.cpu.Seconds() }
 func failed(m measurement) float64  { return float64(m.waiting.failed) }
+func whole(m measurement) float64   { return float64(m.whole) }
 func delay(m measurement) float64   { return m.beside.Seconds() / m.alone.Seconds() }
 
 // dividing compares round by round, since machines change from round to round.

@@ -15,7 +15,7 @@ import (
 // witness has seen all that became of the pods of a cell. Its methods may be called from any
 // goroutine.
 type witness struct {
-	size int // of each gang
+	sizes map[string]int // of the gangs
 
 	mu     sync.Mutex
 	ledger *fit.Ledger
@@ -25,9 +25,9 @@ type witness struct {
 	faults []error
 }
 
-func newWitness(nodes []*corev1.Node, size int) *witness {
+func newWitness(nodes []*corev1.Node, sizes map[string]int) *witness {
 	w := &witness{
-		size: size, ledger: fit.NewLedger(),
+		sizes: sizes, ledger: fit.NewLedger(),
 		bound: map[string]int{}, whole: map[string]time.Time{}, await: map[string]chan<- time.Time{},
 	}
 	for _, n := range nodes {
@@ -64,7 +64,7 @@ func (w *witness) observe(before, now *corev1.Pod) {
 	}
 	if gang := now.Labels[gangOf]; gang != "" {
 		w.bound[gang]++
-		if w.bound[gang] == w.size {
+		if w.bound[gang] == w.sizes[gang] {
 			w.whole[gang] = at
 		}
 	}
@@ -103,7 +103,7 @@ func (w *witness) partial() int {
 func (w *witness) progress() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return fmt.Sprintf("%d gangs were whole; pods bound of each, of %d: %v", len(w.whole), w.size, w.bound)
+	return fmt.Sprintf("%d gangs were whole; pods bound of each: %v, of %v", len(w.whole), w.bound, w.sizes)
 }
 
 // verdict is an error when something happened that must not.
