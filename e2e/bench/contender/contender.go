@@ -162,19 +162,10 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 		return &Entry{controlPlane: cp, scheduler: stock(1)}, nil
 	case Batching, NoBatching:
 		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
-	case Native, Assisted:
-		release, err := binaries.Chosen()
-		if err != nil {
-			return nil, err
-		}
-		e := &Entry{controlPlane: cp, scheduler: stock(percentage)}
-		if c == Assisted {
-			if e, err = p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags); err != nil {
-				return nil, err
-			}
-		}
-		e.scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
-		return e, nil
+	case Native:
+		return withNativeGangs(&Entry{controlPlane: cp, scheduler: stock(percentage)}, nil)
+	case Assisted:
+		return withNativeGangs(p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags))
 	case Managed:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))
 	case Empty:
@@ -195,6 +186,19 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	default:
 		return nil, fmt.Errorf("unknown contender %q", c)
 	}
+}
+
+// withNativeGangs returns an entry whose scheduler has gang scheduling of its own.
+func withNativeGangs(e *Entry, err error) (*Entry, error) {
+	if err != nil {
+		return nil, err
+	}
+	release, err := binaries.Chosen()
+	if err != nil {
+		return nil, err
+	}
+	e.scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
+	return e, nil
 }
 
 // beside are the contenders with nothing but muster as an extender, and how it runs.

@@ -39,7 +39,7 @@ func mixedNodes() (nodes []*corev1.Node) {
 // in any order, that fill their nodes except one core. The pods of the third have to be in one zone, and need more than the
 // smaller zone has.
 func mixedPods(count int) (pods []*corev1.Pod) {
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same gangs each time
+	random := rand.New(rand.NewPCG(seed, 0)) // the same gangs each time
 	for gang := range count {
 		name, of := fmt.Sprintf("mixed-%02d", gang), map[string]string{pool: fmt.Sprint(gang)}
 		var cores []int
