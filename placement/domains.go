@@ -45,7 +45,7 @@ func newDomains(plan *Plan, pod *cluster.Pod, pods int) *domains {
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(cmp.Compare(spare(a), spare(b)), cmp.Compare(a, b)) })
 	place := map[string]int32{}
 	for i, value := range values {
-		place[value] = int32(i) //nolint:gosec // no more than there are nodes
+		place[value] = int32(i)
 	}
 	d := &domains{of: make([]int32, snap.IndexEnd()), count: len(values)}
 	for node := range snap.Nodes() {

@@ -298,39 +298,46 @@ func (c *candidates) add(next candidate) {
 	c.nodes = slices.Insert(c.nodes, place, next)
 }
 
-// candidatesFor returns the nodes to try for a pod. Behind a pod of a kind that does not mind others only the node has changed
-// to which that has come, so the others need no second look.
+// candidatesFor returns the nodes to try for a pod.
 func (r *rearrangement) candidatesFor(pod *cluster.Pod, before candidates) candidates {
-	batch, kind, k := r.plan.batch(pod), r.plan.kinds.of(pod), r.kind(pod)
-	to := candidates{kind: kind}
-	if kind == before.kind {
+	to, trial := candidates{kind: r.plan.kinds.of(pod)}, r.plan.batch(pod).trial
+	alike, minds := to.kind == before.kind, r.kind(pod).minds
+	if alike {
 		to.but = before.but
 	}
-	look := func(index int32) {
-		r.looks--
-		if slices.Contains(to.but, index) || r.plan.avoided[index] || batch.trial.Verdict(index) != predicates.Fits {
-			return
-		}
-		to.add(candidate{index, k.domains.rank(index, r.turn) + r.worth.left(r.plan.Node(index), pod)})
+	if alike && !minds {
+		r.carry(&to, pod, trial, before)
 	}
-	if kind == before.kind && !k.minds {
-		to.cut = before.cut
-		for _, c := range before.nodes {
-			if c.index == before.taken {
-				look(c.index)
-			} else if !slices.Contains(to.but, c.index) {
-				to.add(c)
-			}
-		}
-	}
-	if len(to.nodes) == 0 && (to.cut || kind != before.kind || k.minds) {
+	if len(to.nodes) == 0 && (to.cut || !alike || minds) {
 		to.cut = false
 		for node := range r.plan.Snapshot().Nodes() {
-			look(node.Index)
+			r.look(&to, pod, trial, node.Index)
 		}
 	}
 	r.cut = r.cut || to.cut
 	return to
+}
+
+// carry enters the nodes that were left to a pod alike, which does not mind others: only the node has changed to which that has
+// come, so the others need no second look.
+func (r *rearrangement) carry(to *candidates, pod *cluster.Pod, trial *predicates.Trial, before candidates) {
+	to.cut = before.cut
+	for _, c := range before.nodes {
+		if c.index == before.taken {
+			r.look(to, pod, trial, c.index)
+		} else if !slices.Contains(to.but, c.index) {
+			to.add(c)
+		}
+	}
+}
+
+// look enters a node if a pod fits there.
+func (r *rearrangement) look(to *candidates, pod *cluster.Pod, trial *predicates.Trial, index int32) {
+	r.looks--
+	if slices.Contains(to.but, index) || r.plan.avoided[index] || trial.Verdict(index) != predicates.Fits {
+		return
+	}
+	to.add(candidate{index, r.kind(pod).domains.rank(index, r.turn) + r.worth.left(r.plan.Node(index), pod)})
 }
 
 // outcomes returns what was found.

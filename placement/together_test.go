@@ -231,8 +231,12 @@ func TestGroupsAreRearranged(t *testing.T) {
 		"the last chip for the cheaper choice": {
 			[]amount{{6, 0}, {5, 0}, {5, 2}},
 			[]group{
-				{1, []amount{{5, 0}, {1, 1}}}, {1, of(4, 2, 1, 2)}, {1, of(1)}, {1, []amount{{1, 0}, {5, 0}, {1, 1}}},
-				{1, []amount{{4, 1}, {3, 1}}}, {2, []amount{{5, 0}, {5, 1}, {1, 0}}},
+				{1, []amount{{5, 0}, {1, 1}}},
+				{1, of(4, 2, 1, 2)},
+				{1, of(1)},
+				{1, []amount{{1, 0}, {5, 0}, {1, 1}}},
+				{1, []amount{{4, 1}, {3, 1}}},
+				{2, []amount{{5, 0}, {5, 1}, {1, 0}}},
 			},
 			true,
 		},

@@ -195,6 +195,7 @@ func withNativeGangs(e *Entry, err error) (*Entry, error) {
 	}
 	release, err := binaries.Chosen()
 	if err != nil {
+		e.Stop()
 		return nil, err
 	}
 	e.scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
