@@ -79,8 +79,9 @@ func (p *Plan) rearrange(demands []Demand, deadline time.Time) (found []Outcome,
 		switch placed := r.place(pods, candidates{}); {
 		case placed && r.inOrder(pods):
 			return r.outcomes(), false, false
-		case placed:
+		case placed: // another turn may find the like of it
 			p.breakPromises(kept)
+			r.looks /= 2
 		case all && !r.cut && !r.minding:
 			return nil, false, false
 		}
@@ -237,7 +238,7 @@ func (r *rearrangement) place(pods []*cluster.Pod, before candidates) bool {
 }
 
 // inOrder has the pods of each kind take the places of the kind in their order, which is kube-scheduler's. It reports false,
-// with none of them on a node, if one does not fit when its turn comes.
+// with none of them on a node, if one does not fit when its turn comes: it may have the device by then that another one needs.
 func (r *rearrangement) inOrder(pods []*cluster.Pod) bool {
 	nodes := map[*kind][]int32{}
 	for _, pod := range pods {
@@ -249,7 +250,7 @@ func (r *rearrangement) inOrder(pods []*cluster.Pod) bool {
 	for _, pod := range slices.Concat(r.picked...) {
 		k := r.kind(pod)
 		index := nodes[k][0]
-		if k.minds && r.plan.batch(pod).trial.Verdict(index) != predicates.Fits {
+		if r.plan.batch(pod).trial.Verdict(index) != predicates.Fits {
 			for _, pod := range placed {
 				r.plan.Take(pod, r.places[pod])
 			}

@@ -320,8 +320,15 @@ func near(name string) *cluster.Pod {
 }
 
 // TestMembersThatHaveToBeNearAnotherOneComeWhereThatOneHasRoomForThem has a launcher that would go to the emptiest node, and
-// workers that have to be in its zone.
+// workers that have to be in its zone. kube-scheduler takes pods in their order, so a launcher that comes last is of no use.
 func TestMembersThatHaveToBeNearAnotherOneComeWhereThatOneHasRoomForThem(t *testing.T) {
+	for name, last := range map[string]bool{"the launcher comes first": false, "the launcher comes last": true} {
+		t.Run(name, func(t *testing.T) { expectNearLauncher(t, last) })
+	}
+}
+
+func expectNearLauncher(t *testing.T, last bool) {
+	t.Helper()
 	c, store := newStore(t)
 	for zone, nodes := range map[string][]int{"too-small": {8}, "enough": {4, 4, 1}} {
 		for i, cpu := range nodes {
@@ -342,10 +349,13 @@ func TestMembersThatHaveToBeNearAnotherOneComeWhereThatOneHasRoomForThem(t *test
 		}}
 		pods = append(pods, cluster.NewPod(worker))
 	}
+	if last {
+		slices.Reverse(pods)
+	}
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); !got.Kept {
-		t.Errorf("no place is found: %+v", got)
+	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); got.Kept == last {
+		t.Errorf("places are found: %t", got.Kept)
 	}
 }
 
