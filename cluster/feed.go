@@ -53,7 +53,9 @@ type source struct {
 	client   any            // whose resource it is
 	calls    *cache.ListWatch
 	// optional says that a cluster may lack the resource, or deny it.
-	optional    bool
+	optional bool
+	// builtIn says that it is optional and nothing defines it: a cluster that lacks it is no trouble.
+	builtIn     bool
 	trim        cache.TransformFunc // Trim when nil
 	watched     func(error)         // told of trouble with the calls, and of its end; may be nil
 	set, remove func(apiObject)
@@ -73,7 +75,9 @@ func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*f
 	f := &feed{
 		resource: s.resource,
 		optional: s.optional,
-		health:   &health{resource: s.resource, log: log, errors: watchErrors.WithLabelValues(s.resource), told: s.watched},
+		health: &health{
+			resource: s.resource, builtIn: s.builtIn, log: log, errors: watchErrors.WithLabelValues(s.resource), told: s.watched,
+		},
 	}
 	calls := cache.ToListWatcherWithWatchListSemantics(f.health.observed(s.calls), s.client)
 	f.informer = cache.NewSharedIndexInformerWithOptions(calls, s.example, cache.SharedIndexInformerOptions{ObjectDescription: s.resource})
@@ -140,6 +144,7 @@ func sameOnItsNode(from, to apiObject) bool {
 // changes.
 type health struct {
 	resource string
+	builtIn  bool
 	log      *slog.Logger
 	errors   prometheus.Counter
 	told     func(error) // who else is told, may be nil
@@ -178,8 +183,11 @@ func (h *health) observe(ctx context.Context, err error) {
 		return // stopped, or told to list again
 	}
 	var reason metav1.StatusReason
-	if err != nil {
+	lacks := h.builtIn && apierrors.IsNotFound(err)
+	if err != nil && !lacks {
 		h.errors.Inc()
+	}
+	if err != nil {
 		if reason = apierrors.ReasonForError(err); reason == metav1.StatusReasonUnknown {
 			reason = "Unreachable"
 		}
@@ -191,10 +199,12 @@ func (h *health) observe(ctx context.Context, err error) {
 	if news && h.told != nil {
 		h.told(err)
 	}
-	switch reason {
-	case before:
-	case "":
+	switch {
+	case reason == before:
+	case reason == "":
 		h.log.Info("watching a resource again", slog.String("resource", h.resource))
+	case lacks:
+		h.log.Debug("the cluster does not serve a resource", slog.String("resource", h.resource))
 	default:
 		h.log.Warn("cannot watch a resource", slog.String("resource", h.resource), slog.String("reason", string(reason)), slog.Any("err", err))
 	}

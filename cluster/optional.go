@@ -117,6 +117,7 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 		client:   w.dynamic,
 		calls:    listWatch(w.served(resource), ""),
 		optional: true,
+		builtIn:  resource.BuiltIn,
 		trim:     resource.Trim,
 		watched:  resource.Watched,
 		set:      func(object apiObject) { resource.Set(object) },

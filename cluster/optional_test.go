@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -275,6 +276,12 @@ func TestABuiltInResourceMayBeServedLater(t *testing.T) {
 		synctest.Wait()
 		if !w.Synced() || len(told) != 1 || <-told != "watched: NotFound" {
 			t.Fatalf("before it is served: outstanding %v, told more, or something else", w.outstanding())
+		}
+		if lines := w.log.lines("cannot watch a resource"); len(lines) != 0 {
+			t.Errorf("that a cluster lacks it is logged as trouble: %q", lines)
+		}
+		if n := testutil.ToFloat64(w.metrics.watchErrors.WithLabelValues(gangs.GroupResource().String())); n != 0 {
+			t.Errorf("that a cluster lacks it is counted as %v errors", n)
 		}
 		served.Store(true)
 		got := []string{<-told, <-told}
