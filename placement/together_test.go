@@ -218,6 +218,8 @@ func TestGroupsAreRearranged(t *testing.T) {
 		"two small ones would take a node each": {of(4, 4), []group{{3, of(2, 2, 4)}}, true},
 		"a group before another one":            {of(4, 4), []group{{2, of(2, 2)}, {1, of(4)}}, true},
 		"exactly full":                          {of(10, 10, 10), []group{{9, of(1, 2, 3, 3, 3, 4, 4, 5, 5)}}, true},
+		"a step has to be taken back":           {of(7, 7, 6), []group{{7, of(3, 2, 3, 3, 3, 4, 2)}}, true},
+		"and two":                               {of(8, 7, 6), []group{{6, of(5, 2, 4, 4, 4, 2)}}, true},
 		"too little in one piece":               {of(3, 3), []group{{3, of(2, 2, 2)}, {0, of(1)}}, false},
 		"a pod without a GPU leaves it":         {[]amount{{4, 1}, {4, 0}}, []group{{2, []amount{{4, 0}, {4, 1}}}}, true},
 		"the smaller ones of a group":           {of(5, 3), []group{{2, of(5, 2, 3)}, {1, of(3)}}, true},

@@ -260,6 +260,12 @@ func (p part) mayFollow() bool {
 	return p.satisfiedOnce() || p.wereBound() >= p.spec.MinMember || p.unfinished() != nil
 }
 
+// goesAtOnce reports whether the scheduler has decided about all members that it starts together. While none of them is let go,
+// a member whose plan has ended since does not go, nor do the others.
+func (p part) goesAtOnce(m *member) bool {
+	return p.spec.Assisted && (m.stage != pending || p.letGo() > 0)
+}
+
 // lacksMembers reports whether there are fewer members than must start together.
 func (p part) lacksMembers() bool { return len(p.candidates()) < p.missing() }
 

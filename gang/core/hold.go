@@ -37,7 +37,7 @@ func (e Binds) apply(t *turn) {
 		return
 	}
 	t.recall(parts)
-	if g.goesAtOnce(p) {
+	if parts[0].goesAtOnce(p) {
 		t.enter(p, binding)
 		p.place = e.Node
 		g.tries.spoke = true
@@ -64,12 +64,6 @@ func (e Binds) apply(t *turn) {
 		t.commit(parts)
 	}
 	t.endIfStopped(g)
-}
-
-// goesAtOnce reports whether the scheduler has decided about all members that it starts together. While none of them is let go,
-// a member whose plan has ended since does not go, nor do the others.
-func (g *group) goesAtOnce(p *member) bool {
-	return g.spec.Assisted && (p.stage != pending || g.letGo() > 0)
 }
 
 // refuseBind fails the bind call about a member, which counts on its place no more: also where the call itself
