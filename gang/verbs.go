@@ -62,14 +62,20 @@ func (v *Verbs) Complete(priority int32) {
 // completion plans what is missing of gangs that run with too few members.
 type completion struct {
 	machine *machine
-	again   time.Time // when it may be planned again for the sake of others
+	// inVain is the time that failed plans took for the sake of others, less a tenth of the time since. It was told at a time.
+	inVain time.Duration
+	at     time.Time
 }
 
+// mostInVain is what failed plans may take in one go. A node that is opened while there is none left may go to others.
+const mostInVain = 100 * time.Millisecond
+
 // before plans it before pods of a priority, or of a lower one, are placed: for a pod that is placed by itself, unless the UID
-// is "". Plans that fail never take more than a small part of the time. The caller holds the lock.
+// is "". Plans that fail take a tenth of the time at most in the long run. The caller holds the lock.
 func (c *completion) before(priority int32, pod types.UID) {
 	started := c.machine.clock.Now()
-	if started.Before(c.again) {
+	c.inVain, c.at = max(0, c.inVain-started.Sub(c.at)/10), started
+	if c.inVain > mostInVain {
 		return
 	}
 	inVain := false
@@ -77,7 +83,7 @@ func (c *completion) before(priority int32, pod types.UID) {
 		inVain = c.machine.apply(core.PlannedAhead{Group: group}).decision.Reason != "" || inVain
 	}
 	if inVain {
-		c.again = c.machine.clock.Now().Add(10 * c.machine.clock.Since(started))
+		c.inVain += c.machine.clock.Since(started)
 	}
 }
 
