@@ -55,6 +55,14 @@ type kind struct {
 	blame   int            // how often one of them had no place
 }
 
+// urgency returns how early pods of the kind come. To come earlier does not help a pod that lacks another one near it.
+func (k *kind) urgency() int {
+	if k.behind {
+		return -k.blame
+	}
+	return k.blame
+}
+
 // rearrange returns places for the least number of pods of each group, with which the plan goes on. It returns nil when it finds
 // none, whether it has left something untried, and whether it did for lack of time.
 func (p *Plan) rearrange(demands []Demand, deadline time.Time) (found []Outcome, cut, late bool) {
@@ -165,7 +173,7 @@ func (r *rearrangement) chosen() (pods []*cluster.Pod, all bool) {
 	slices.SortStableFunc(pods, func(a, b *cluster.Pod) int {
 		this, that := r.kind(a), r.kind(b)
 		return cmp.Or(
-			compare(this.behind, that.behind), cmp.Compare(that.blame, this.blame),
+			compare(this.behind, that.behind), cmp.Compare(that.urgency(), this.urgency()),
 			cmp.Compare(r.worth.of(&b.Requests), r.worth.of(&a.Requests)),
 			cmp.Compare(this.pods[0].UID, that.pods[0].UID), // pods that are alike stay together
 		)

@@ -377,6 +377,37 @@ func expectNearLauncher(t *testing.T, last bool) {
 	}
 }
 
+// TestMembersFollowEachOtherToAZone has a worker that needs the launcher near it, and a larger one that needs that worker.
+func TestMembersFollowEachOtherToAZone(t *testing.T) {
+	c, store := newStore(t)
+	for zone, nodes := range map[string][]int{"too-small": {6}, "enough": {4, 2, 1}} {
+		for i, cpu := range nodes {
+			node := amount{cpu: cpu}.node(fmt.Sprint(zone, "-", i))
+			node.Labels[corev1.LabelTopologyZone] = zone
+			set(t, c, node)
+		}
+	}
+	var pods []*cluster.Pod
+	for i, cpu := range []int{1, 2, 4} {
+		pod := amount{cpu: cpu}.pod(fmt.Sprint("pod-", i))
+		pod.Labels = map[string]string{"number": fmt.Sprint(i)}
+		if i > 0 {
+			pod.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"number": fmt.Sprint(i - 1)}},
+					TopologyKey:   corev1.LabelTopologyZone,
+				}},
+			}}
+		}
+		pods = append(pods, cluster.NewPod(pod))
+	}
+	plan := New(store, pods, 1)
+	defer plan.Close()
+	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); !got.Kept {
+		t.Errorf("no place is found: %+v", got.Enough)
+	}
+}
+
 func TestRoomThatIsPromisedToOthersStaysSoInEachTurn(t *testing.T) {
 	c, store := newStore(t)
 	for i := range 4 {
