@@ -182,15 +182,10 @@ func (h *health) observe(ctx context.Context, err error) {
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return // stopped, or told to list again
 	}
-	var reason metav1.StatusReason
-	lacks := h.builtIn && apierrors.IsNotFound(err)
+	reason := reasonOf(err)
+	lacks := h.builtIn && reason == metav1.StatusReasonNotFound
 	if err != nil && !lacks {
 		h.errors.Inc()
-	}
-	if err != nil {
-		if reason = apierrors.ReasonForError(err); reason == metav1.StatusReasonUnknown {
-			reason = "Unreachable"
-		}
 	}
 	h.mu.Lock()
 	before, news := h.reason, !h.called || h.reason != reason
@@ -208,6 +203,17 @@ func (h *health) observe(ctx context.Context, err error) {
 	default:
 		h.log.Warn("cannot watch a resource", slog.String("resource", h.resource), slog.String("reason", string(reason)), slog.Any("err", err))
 	}
+}
+
+// reasonOf returns the API server's reason for an error, "" for none.
+func reasonOf(err error) metav1.StatusReason {
+	if err == nil {
+		return ""
+	}
+	if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		return reason
+	}
+	return "Unreachable"
 }
 
 func (h *health) state() metav1.StatusReason {

@@ -67,7 +67,7 @@ type completion struct {
 	at     time.Time
 }
 
-// mostInVain is what failed plans may take in one go. A node that is opened while there is none left may go to others.
+// mostInVain bounds the time of failed plans in one go. A node that is opened while there is none left may go to others.
 const mostInVain = 100 * time.Millisecond
 
 // before plans it before pods of a priority, or of a lower one, are placed: for a pod that is placed by itself, unless the UID

@@ -268,7 +268,7 @@ func TestGroupsAreRearranged(t *testing.T) {
 // A search takes a quarter of the time that is left when the best nodes do not do, so that other searches have the rest. The clock
 // goes on by a second whenever it is asked.
 func TestTimeEndsARearrangement(t *testing.T) {
-	for seconds := range time.Duration(100) {
+	for seconds := range 100 {
 		clock := &ticking{now: time.Unix(0, 0)}
 		c, store := newStoreAt(t, clock)
 		set(t, c, amount{cpu: 4}.node("node-0"))
@@ -276,7 +276,7 @@ func TestTimeEndsARearrangement(t *testing.T) {
 		pods := slices.Concat(podsAsking(amount{cpu: 2}, "small", 2), podsAsking(amount{cpu: 4}, "large", 1))
 		plan := New(store, pods, 1)
 		began := clock.now
-		deadline := began.Add(seconds * time.Second)
+		deadline := began.Add(time.Duration(seconds) * time.Second)
 		got := plan.PlaceTogether([]Demand{{pods, 3}}, deadline)
 		took := clock.now.Sub(began)
 		plan.Close()
