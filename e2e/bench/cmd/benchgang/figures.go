@@ -50,6 +50,7 @@ func (r results) printFigures(out io.Writer) {
 	r.printAhead(figure, aheadAsked, "ahead_extender_")
 	if c := caseMany; r.has(served, c) {
 		figures.Print(out, "native_serve_vs_native", 2, figures.Median(dividing(natives(c, seconds), r.of(cell{c, served}, seconds))))
+		figures.Print(out, "native_serve_partial", 0, r.partial(served))
 	}
 	if c := caseMixed; r.has(contender.Native, c) {
 		figures.Print(out, "native_whole_vs_optimum", 2, figures.Median(natives(c, whole))/mixedGangs)
@@ -58,7 +59,6 @@ func (r results) printFigures(out io.Writer) {
 		figures.Print(out, "native_assist_whole_vs_native", 2, figures.Median(dividing(r.of(cell{c, assisted}, whole), natives(c, whole))))
 		figures.Print(out, "native_assist_whole_vs_optimum", 2, figures.Median(r.of(cell{c, assisted}, whole))/mixedGangs)
 		figures.Print(out, "native_assist_partial", 0, r.partial(assisted))
-		figures.Print(out, "native_serve_partial", 0, r.partial(served))
 	}
 	figure("partial", 0, r.partial(withMuster))
 	figure("native_partial", 0, r.partial(contender.Native))
