@@ -121,6 +121,9 @@ func (r *rearrangement) promises() bool {
 	if len(kinds) == 0 || len(kinds) > mostKinds {
 		return false
 	}
+	if r.worth = newWorth(r.plan, pods); !r.worth.covers(r.demands) { // before each kind is held against all nodes
+		return false
+	}
 	scans := manyScans
 	for _, k := range kinds {
 		trial := r.plan.batch(k.pods[0]).trial
@@ -133,8 +136,7 @@ func (r *rearrangement) promises() bool {
 		}
 	}
 	r.looks = max(leastLooks, scans*r.plan.Snapshot().NodeCount())
-	r.worth = newWorth(r.plan, pods)
-	return (len(kinds) > 1 || r.minding) && r.worth.covers(r.demands) &&
+	return (len(kinds) > 1 || r.minding) &&
 		!(all && slices.ContainsFunc(kinds, func(k *kind) bool { return !k.minds && !r.roomFor(k) }))
 }
 

@@ -294,13 +294,13 @@ func startedAll(parts []part) bool {
 
 // unplanned returns the parts whose time has not begun: no member has a place yet.
 func unplanned(parts []part) []part {
-	var anew []part
+	var fresh []part
 	for _, p := range parts {
 		if !p.holds() || p.planned.IsZero() {
-			anew = append(anew, p)
+			fresh = append(fresh, p)
 		}
 	}
-	return anew
+	return fresh
 }
 
 // earliestEnd returns when the time of the first of the groups is up.
