@@ -119,6 +119,8 @@ func hindranceOf(by *membership.Hindrance) *hindrance {
 		return &hindrance{ReasonNoGroup, waiting{status.PodGroupNotFound, by.Why}}
 	case membership.NoSibling:
 		return &hindrance{ReasonSiblings, waiting{status.MembersMissing, by.Why}}
+	case membership.Later:
+		return &hindrance{ReasonLater, waiting{status.Waiting, by.Why}}
 	case membership.Invalid:
 	}
 	return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, by.Why}}
@@ -154,6 +156,7 @@ func (t *turn) bundle(g *group) ([]part, *hindrance) {
 				t.look(other)
 			}
 		}
+		t.lookAround(g)
 	}
 	parts, not := t.together(g)
 	if not != nil {
@@ -168,6 +171,9 @@ func (s *State) together(g *group) ([]part, *hindrance) {
 	spec, not := g.asked()
 	if not != nil {
 		return nil, not
+	}
+	if len(spec.Above) > 0 {
+		return s.inTree(g)
 	}
 	parts := []part{{g, spec}}
 	_, by := spec.Siblings(g.key, func(key membership.Key) (*membership.Spec, *membership.Hindrance) {
