@@ -86,8 +86,13 @@ func TestTheLeastOfEachGroupOfATreeComesFirst(t *testing.T) {
 func TestATreeStartsWithTheGroupsThatFit(t *testing.T) {
 	run(t, func(p *process) {
 		p.branch("", "root", 2)
-		pods := slices.Concat(p.plant("root", "large", 2, 2, "8"), p.plant("root", "small", 2, 2, "1"), p.plant("root", "tiny", 1, 1, "1"))
+		small := p.plant("root", "small", 2, 2, "1")
+		pods := slices.Concat(p.plant("root", "large", 2, 2, "8"), small, p.plant("root", "tiny", 1, 1, "1"))
 		p.set(node("a", "3"))
+		p.after(time.Second)
+		if got := p.filter(small[0]); got != "a" {
+			t.Errorf("the small one is told %q: the choice with the large one comes first, and does not fit", got)
+		}
 		p.after(time.Second)
 		if nodes := p.startTree(pods); len(nodes) != 3 || nodes["small-0"] == "" || nodes["tiny-0"] == "" {
 			t.Errorf("started are %v, want the small one and the tiny one", nodes)
@@ -158,18 +163,22 @@ func TestATreeThatIsChangedIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestPodsAreEvictedForAnotherChoiceOfATree(t *testing.T) {
-	run(t, func(p *process) {
-		p.running(1)
-		p.branch("", "root", 2)
-		anchor := p.plant("root", "anchor", 1, 1, "1", ofPriority(10), tried)
-		p.plant("root", "large", 1, 1, "8", ofPriority(10), tried)
-		p.plant("root", "small", 1, 1, "2", ofPriority(10), tried)
-		p.after(time.Second)
-		if got := p.preempt(anchor[0]); got != "a: on-a-0" {
-			t.Errorf("evicted for the anchor, and the small one beside it, is %q", got)
-		}
-	})
+func TestPodsAreEvictedForTheChoiceOfATreeThatFits(t *testing.T) {
+	for _, large := range []string{"a-large", "z-large"} {
+		t.Run(large, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.running(1)
+				p.branch("", "root", 2)
+				anchor := p.plant("root", "anchor", 1, 1, "1", ofPriority(10), tried)
+				p.plant("root", large, 1, 1, "8", ofPriority(10), tried)
+				p.plant("root", "small", 1, 1, "2", ofPriority(10), tried)
+				p.after(time.Second)
+				if got := p.preempt(anchor[0]); got != "a: on-a-0" {
+					t.Errorf("evicted for the anchor, and the small one beside it, is %q", got)
+				}
+			})
+		})
+	}
 }
 
 // grove is a random tree of up to three groups of up to three groups of up to four pods.
