@@ -28,7 +28,7 @@ func (p *process) plant(parent, group string, least, pods int, cpu string, chang
 	return all
 }
 
-// branch has the watch show a group of groups of which so many start together.
+// branch has the watch show a group of groups that starts with at least some of them.
 func (p *process) branch(parent, name string, least int) {
 	asks := cluster.Asks{Groups: int32(least)}
 	if parent != "" {
@@ -247,7 +247,7 @@ func product(a, b [][]int) (all [][]int) {
 	return all
 }
 
-// subsets returns all sets of so many of the first n numbers.
+// subsets returns all sets of a size of the first n numbers.
 func subsets(n, size int) (all [][]int) {
 	for bits := range 1 << n {
 		var set []int

@@ -25,7 +25,7 @@ func newTrees(t *testing.T, nodes ...*corev1.Node) (*native, *server) {
 	return newNativeOf(t, controlplane.NativeGangsOf(release).WithTrees(), true, nodes...)
 }
 
-// grows creates a group of groups of which so many start together.
+// grows creates a group of groups that starts with minGroupCount of them.
 func (n *native) grows(name, parent string, minGroupCount int) {
 	n.Helper()
 	spec := in(parent, map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(minGroupCount)}}})
@@ -43,7 +43,7 @@ func in(parent string, spec map[string]any) map[string]any {
 	return spec
 }
 
-// bears creates a PodGroup in a group of groups, with as many pods as it needs.
+// bears creates a PodGroup in a group of groups, and all its pods.
 func (n *native) bears(parent, name string, pods int, cpu string) {
 	n.Helper()
 	group := n.group(name, pods, "")
@@ -79,7 +79,7 @@ func TestATreeOfKubernetesOwnGroupsStarts(t *testing.T) {
 	}
 }
 
-// No group of a tree starts while there is no room for as many as start together.
+// No group of a tree starts while there is no room for enough of them.
 func TestATreeOfKubernetesOwnGroupsWaitsForRoom(t *testing.T) {
 	n, s := newTrees(t, workload.NewNode("node", "4"))
 	n.Schedule(s.schedulerConfig(nil))

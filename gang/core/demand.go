@@ -151,18 +151,32 @@ func (g *group) frozen() *membership.Spec {
 func (t *turn) bundle(g *group) ([]part, *hindrance) {
 	t.look(g)
 	if g.spec != nil && g.spec.Err == nil {
-		for _, name := range g.spec.Policy.Groups {
-			if other := t.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]; other != nil && other != g {
-				t.look(other)
-			}
+		for _, other := range t.around(g) {
+			t.look(other)
 		}
-		t.lookAround(g)
 	}
 	parts, not := t.together(g)
 	if not != nil {
 		g.waits(not.reason, not.why)
 	}
 	return parts, not
+}
+
+// around returns the groups that a group may start together with.
+func (s *State) around(g *group) (others []*group) {
+	for _, name := range g.spec.Policy.Groups {
+		if other := s.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]; other != nil && other != g {
+			others = append(others, other)
+		}
+	}
+	if tree := s.trees[g.root]; len(tree) <= membership.MostLeaves {
+		for _, other := range tree {
+			if other != g {
+				others = append(others, other)
+			}
+		}
+	}
+	return others
 }
 
 // together returns the groups that start together with one, which is the first of them. There is a hindrance when they

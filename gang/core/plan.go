@@ -111,7 +111,7 @@ func (t *attempt) outranks() bool {
 	return t.outrank(g.key.String(), g.priority, nodes)
 }
 
-// search asks for places for a bundle: for the first one of a tree for which there are some, if there are.
+// search asks for places for a bundle: in a tree, for one choice after the other until one has places.
 func (t *attempt) search(also Also) (found Places) {
 	found = t.ports.FindPlaces(t.wanted(), also)
 	t.now = t.ports.Now()

@@ -26,17 +26,6 @@ func (s *State) root(g *group, root membership.Key) {
 	}
 }
 
-// lookAround looks at the other groups of a tree.
-func (t *turn) lookAround(g *group) {
-	if len(t.trees[g.root]) <= membership.MostLeaves {
-		for _, other := range t.trees[g.root] {
-			if other != g {
-				t.look(other)
-			}
-		}
-	}
-}
-
 // inTree returns the gangs that start together with one that is in a tree: the best choice.
 func (s *State) inTree(g *group) (parts []part, not *hindrance) {
 	choices, not := s.choices(g)
@@ -51,10 +40,10 @@ func (s *State) inTree(g *group) (parts []part, not *hindrance) {
 
 // choices yields the bundles with which a group in a tree may start, the best first. There is a hindrance when it cannot start.
 func (s *State) choices(g *group) (iter.Seq[[]part], *hindrance) {
-	leaves := []membership.Leaf{g.leaf()}
+	leaves := []membership.Leaf{part{g, g.frozen()}.leaf()}
 	for _, other := range s.trees[g.root] {
 		if other != g && other.spec != nil && len(other.spec.Above) > 0 && other.spec.Above[0].Name == g.spec.Above[0].Name {
-			leaves = append(leaves, other.leaf())
+			leaves = append(leaves, part{other, other.frozen()}.leaf())
 		}
 	}
 	bundles, by := membership.Choices(g.key, leaves)
@@ -76,9 +65,8 @@ func (s *State) choices(g *group) (iter.Seq[[]part], *hindrance) {
 }
 
 // leaf returns how far a group in a tree is.
-func (g *group) leaf() membership.Leaf {
-	p := part{g, g.frozen()}
-	leaf := membership.Leaf{Key: g.key, Above: p.spec.Above, Standing: membership.Whole, Priority: g.priority}
+func (p part) leaf() membership.Leaf {
+	leaf := membership.Leaf{Key: p.key, Above: p.spec.Above, Standing: membership.Whole, Priority: p.priority}
 	switch {
 	case p.spec.Err != nil:
 		leaf.Standing = membership.Incomplete

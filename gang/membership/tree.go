@@ -93,7 +93,7 @@ type branch struct {
 	atLeast int
 	below   []*branch
 	leaf    *Leaf
-	chosen  int // so many of those below are in each choice: the first ones
+	chosen  int // how many of those below, from the first on, are in each choice
 }
 
 // add puts a gang below a branch, and what is between them.
@@ -124,7 +124,7 @@ func (b *branch) pathTo(of Key) []*branch {
 	return nil
 }
 
-// standing returns how far a branch is: as far as the last of as many below it as it needs.
+// standing returns how far a branch is: as far as the last that it needs of those below.
 func (b *branch) standing() Standing {
 	if b.leaf != nil {
 		return b.leaf.Standing

@@ -213,7 +213,7 @@ func TestHalfOfABundleGetsNoRoomWithoutTheOther(t *testing.T) {
 	}
 }
 
-// A tree gets room for as many of its gangs as start together, and no gang is counted twice.
+// A tree gets room for the gangs that start together, and no gang is counted twice.
 func TestGangsOfATreeAreGroupsAsTheyStart(t *testing.T) {
 	s := newScene()
 	s.set(t, node("a", "4"))
