@@ -313,6 +313,7 @@ bench-growth: ## Measure what 50,000 nodes cost that 5,000 do not, in the proces
 .PHONY: bench-placement
 bench-placement: ## Measure what it costs to plan places for many pods, and pods/s with nominations
 	go test ./placement -run '^$$' -bench . -benchtime $(or $(BENCH_TIMES),9x)
+	TREES=$(or $(TREES),2000) go test ./gang -run '^TestTreesThatFitAreStarted$$' -count=1 -v | grep -E '^(FAIL|---)|figure'
 	cd e2e/bench && go run ./cmd/benchcluster -placement
 
 .PHONY: bench-cluster

@@ -69,11 +69,21 @@ type Asks struct {
 	Assisted bool
 	// Left says in words why the pods are left to kube-scheduler, which starts them together itself, "" when they are not.
 	Left string
+	// Parent is the group of groups that it is in, in its own namespace; the zero value for none.
+	Parent GroupReference
+	// Groups is how many of the groups in it start together, for a group of groups; 0 when each starts for itself.
+	Groups int32
 }
 
 func (a *Asks) equal(other *Asks) bool {
 	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Left == other.Left &&
-		a.Assisted == other.Assisted && slices.Equal(a.Roles, other.Roles)
+		a.Assisted == other.Assisted && a.Parent == other.Parent && a.Groups == other.Groups && slices.Equal(a.Roles, other.Roles)
+}
+
+// GroupReference names a group that no owner reference leads to.
+type GroupReference struct {
+	schema.GroupKind
+	Name string
 }
 
 // Silent reports whether nothing is asked, in either way.
@@ -98,6 +108,8 @@ type Affiliation struct {
 	Assisted bool
 	// Together names all gangs that start together, with its own; nil when it starts for itself.
 	Together []string
+	// Above are the groups of groups that its gang is in, the uppermost first; nil when it is in none.
+	Above []GroupOfGroups
 	// Why says in words what makes it a member, or why it is none.
 	Why string
 	// Unseen says that its gang is not known yet, as an object that names it is yet to be shown.
@@ -110,7 +122,14 @@ func (a *Affiliation) equal(other *Affiliation) bool {
 
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.
 func (a *Affiliation) AsksAsMuchAs(other *Affiliation) bool {
-	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && slices.Equal(a.Together, other.Together)
+	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && slices.Equal(a.Together, other.Together) &&
+		slices.Equal(a.Above, other.Above)
+}
+
+// GroupOfGroups has gangs, or groups of groups, that start together: enough of them.
+type GroupOfGroups struct {
+	Name    string
+	AtLeast int32 // of those in it, from 1 on
 }
 
 // Affiliator says to what pods belong. Its functions are pure.

@@ -206,9 +206,10 @@ type Chain struct {
 	Namesake *Owner
 	// Unseen says that the object of Lost may be shown yet.
 	Unseen bool
-	// Named is the object that the pod names without being owned by it, nil for none. Awaited says that there is none,
-	// and may be.
-	Named   *Owner
+	// Named is the object that the pod names without being owned by it, the group of groups that it is in, and so on. Absent
+	// is the first of these that is not there, nil for none. Awaited says that it may be yet.
+	Named   []*Owner
+	Absent  *GroupReference
 	Awaited bool
 }
 
@@ -236,20 +237,33 @@ func (o *Owners) chain(pod *Pod) (chain *Chain, passed []ownerKey, unseen []refe
 		chain.Owners = append(chain.Owners, owner)
 		ref = metav1.GetControllerOfNoCopy(owner)
 	}
-	if kind, named, names := o.affiliator.Names(pod.Pod); names {
-		name := ownerKey{kind, types.NamespacedName{Namespace: pod.Namespace, Name: named}}
-		passed = append(passed, name)
-		chain.Named = o.known[name]
-		switch _, told := o.watched[kind]; {
-		case chain.Named != nil:
+	named, asked := o.named(pod, chain)
+	return chain, append(passed, named...), append(unseen, asked...)
+}
+
+// named adds to a chain what a pod names, and the groups of groups above that. It returns the names that it passes by, and
+// what of them no watch has shown.
+func (o *Owners) named(pod *Pod, chain *Chain) (passed []ownerKey, unseen []reference) {
+	kind, name, names := o.affiliator.Names(pod.Pod)
+	for at := (GroupReference{kind, name}); names && len(chain.Named) < mostOwners; {
+		key := ownerKey{at.GroupKind, types.NamespacedName{Namespace: pod.Namespace, Name: at.Name}}
+		passed = append(passed, key)
+		group := o.known[key]
+		if group != nil {
+			chain.Named = append(chain.Named, group)
+			at, names = group.Asks.Parent, group.Asks.Parent != GroupReference{}
+			continue
+		}
+		chain.Absent, names = &at, false
+		switch watched, told := o.watched[at.GroupKind]; {
 		case told: // it may be made at any time
-			chain.Awaited = o.watched[kind]
+			chain.Awaited = watched
 		case o.live: // is there such a resource?
-			unseen = append(unseen, reference{ownerKey: name})
-			chain.Awaited = !o.questions.absent(reference{ownerKey: name})
+			unseen = append(unseen, reference{ownerKey: key})
+			chain.Awaited = !o.questions.absent(reference{ownerKey: key})
 		}
 	}
-	return chain, passed, unseen
+	return passed, unseen
 }
 
 // mayShow reports whether a watch may show objects of a kind, now or once it has begun.

@@ -52,7 +52,7 @@ func (topmost) Affiliate(_ *corev1.Pod, chain *Chain) Affiliation {
 	case chain.Awaited:
 		return Affiliation{Unseen: true, Why: "awaited"}
 	case chain.Named != nil:
-		return Affiliation{Kind: "Set", Gang: chain.Named.Name, MinMember: chain.Named.Asks.Roles[0].Min}
+		return Affiliation{Kind: "Set", Gang: chain.Named[0].Name, MinMember: chain.Named[0].Asks.Roles[0].Min}
 	case chain.Lost != nil:
 		return Affiliation{Unseen: chain.Unseen, Why: fmt.Sprintf("lost %s, namesake: %t", chain.Lost.Name, chain.Namesake != nil)}
 	case len(chain.Owners) == 0:

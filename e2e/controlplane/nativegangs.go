@@ -14,6 +14,15 @@ type NativeGangs struct {
 	Version string
 	// Gates that are off by default and have to be on, in the API server and the scheduler.
 	Gates map[string]bool
+	// trees says that groups of groups are served, too.
+	trees bool
+}
+
+// WithTrees has groups of groups (CompositePodGroups) served as well, which 1.37 has and 1.36 has not.
+func (n NativeGangs) WithTrees() NativeGangs {
+	gates := maps.Clone(n.Gates)
+	gates["CompositePodGroup"], gates["TopologyAwareWorkloadScheduling"] = true, true
+	return NativeGangs{Version: n.Version, Gates: gates, trees: true}
 }
 
 // NativeGangsOf returns how a release of Kubernetes serves native gangs.
@@ -26,9 +35,13 @@ func NativeGangsOf(release binaries.Release) NativeGangs {
 
 // APIServerFlags have an API server serve the PodGroups.
 func (n NativeGangs) APIServerFlags() []string {
+	versions := "scheduling.k8s.io/" + n.Version + "=true"
+	if n.trees {
+		versions += ",scheduling.k8s.io/v1alpha3=true"
+	}
 	return []string{
 		"--feature-gates=" + strings.Join(slices.Sorted(maps.Keys(n.Gates)), "=true,") + "=true",
-		"--runtime-config=scheduling.k8s.io/" + n.Version + "=true",
+		"--runtime-config=" + versions,
 		"--disable-admission-plugins=PodGroupProtection", // nobody would remove the finalizer
 	}
 }

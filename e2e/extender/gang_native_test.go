@@ -32,7 +32,12 @@ func newNative(t *testing.T, serves bool, nodes ...*corev1.Node) (*native, *serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	gangs := controlplane.NativeGangsOf(release)
+	return newNativeOf(t, controlplane.NativeGangsOf(release), serves, nodes...)
+}
+
+// newNativeOf is newNative for an API server that knows some of them.
+func newNativeOf(t *testing.T, gangs controlplane.NativeGangs, serves bool, nodes ...*corev1.Node) (*native, *server) {
+	t.Helper()
 	n := &native{&cluster{lab.Take(t, lab.Options{Options: controlplane.Options{APIServerFlags: gangs.APIServerFlags()}, CRDs: true})}, gangs}
 	n.Discard() // of its PodGroups
 	n.createNodes(nodes...)

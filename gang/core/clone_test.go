@@ -37,6 +37,12 @@ func (s *State) clone() *State {
 	for key, g := range s.groups {
 		c.groups[key] = of(g)
 	}
+	c.trees = make(map[keyType][]*group, len(s.trees))
+	for root, below := range s.trees {
+		for _, g := range below {
+			c.trees[root] = append(c.trees[root], of(g))
+		}
+	}
 	for g := range s.partly {
 		c.partly[of(g)] = struct{}{}
 	}

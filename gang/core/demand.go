@@ -119,6 +119,8 @@ func hindranceOf(by *membership.Hindrance) *hindrance {
 		return &hindrance{ReasonNoGroup, waiting{status.PodGroupNotFound, by.Why}}
 	case membership.NoSibling:
 		return &hindrance{ReasonSiblings, waiting{status.MembersMissing, by.Why}}
+	case membership.Later:
+		return &hindrance{ReasonLater, waiting{status.Waiting, by.Why}}
 	case membership.Invalid:
 	}
 	return &hindrance{ReasonInvalid, waiting{status.PodGroupInvalid, by.Why}}
@@ -149,10 +151,8 @@ func (g *group) frozen() *membership.Spec {
 func (t *turn) bundle(g *group) ([]part, *hindrance) {
 	t.look(g)
 	if g.spec != nil && g.spec.Err == nil {
-		for _, name := range g.spec.Policy.Groups {
-			if other := t.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]; other != nil && other != g {
-				t.look(other)
-			}
+		for _, other := range t.around(g) {
+			t.look(other)
 		}
 	}
 	parts, not := t.together(g)
@@ -162,12 +162,32 @@ func (t *turn) bundle(g *group) ([]part, *hindrance) {
 	return parts, not
 }
 
+// around returns the groups that a group may start together with.
+func (s *State) around(g *group) (others []*group) {
+	for _, name := range g.spec.Policy.Groups {
+		if other := s.groups[membership.Key{Label: g.key.Label, NamespacedName: name}]; other != nil && other != g {
+			others = append(others, other)
+		}
+	}
+	if tree := s.trees[g.root]; len(tree) <= membership.MostLeaves {
+		for _, other := range tree {
+			if other != g {
+				others = append(others, other)
+			}
+		}
+	}
+	return others
+}
+
 // together returns the groups that start together with one, which is the first of them. There is a hindrance when they
 // cannot, see [membership.Spec.Siblings].
 func (s *State) together(g *group) ([]part, *hindrance) {
 	spec, not := g.asked()
 	if not != nil {
 		return nil, not
+	}
+	if len(spec.Above) > 0 {
+		return s.inTree(g)
 	}
 	parts := []part{{g, spec}}
 	_, by := spec.Siblings(g.key, func(key membership.Key) (*membership.Spec, *membership.Hindrance) {

@@ -136,6 +136,7 @@ const (
 	ReasonNoGroup  = "gang: its PodGroup does not exist"
 	ReasonInvalid  = "gang: its PodGroup is not valid"
 	ReasonSiblings = "gang: members are missing"
+	ReasonLater    = "gang: other gangs of its tree of groups start before it"
 	ReasonNoPlace  = "gang: there is no place for as many members as must start together"
 	ReasonNoRoom   = "gang: there is no place for another member"
 	ReasonVictims  = "gang: pods are being evicted for it"
@@ -145,7 +146,7 @@ const (
 // Reasons returns all of them.
 func Reasons() []string {
 	return []string{
-		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
+		ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonLater, ReasonNoPlace, ReasonNoRoom, ReasonVictims, ReasonHolding, ReasonUnknown,
 	}
 }
 

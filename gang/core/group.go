@@ -97,6 +97,7 @@ func (p *member) sleeps() bool { return p.refused || p.pod.Tried() }
 // group is the members of one group and what is planned for them.
 type group struct {
 	key           membership.Key
+	root          membership.Key // of its tree of groups, the zero value when it is in none
 	members       map[types.UID]*member
 	done          done
 	counts        counts

@@ -28,6 +28,7 @@ func (e Seen) apply(t *turn) {
 		before := p.pod
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations) && p.pod.Affiliation.AsksAsMuchAs(&e.Pod.Affiliation)
 		p.pod, g.dirty = e.Pod, true
+		t.root(g, membership.Root(e.Pod))
 		switch {
 		case e.Pod.Spec.NodeName != "":
 			t.enter(p, onNode(e.Pod))
@@ -149,6 +150,7 @@ func (g *group) isFirst(p *member) { g.first, g.schedulerName = p.pod.UID, p.pod
 // forget drops a group that has no pod any more.
 func (t *turn) forget(g *group) {
 	if len(g.members)+len(g.done.pods) == 0 {
+		t.root(g, membership.Key{})
 		delete(t.groups, g.key)
 		t.changed.Insert(g.key)
 	}

@@ -75,8 +75,7 @@ func (t *attempt) findPlaces() (reason string) {
 	leads := g.leads(t.view)
 	gaveWay := false
 	for tries := 1; ; tries++ {
-		found := t.ports.FindPlaces(t.search(), Also{Contested: leads, Claims: leads && g.letGo() > 0})
-		t.now = t.ports.Now()
+		found := t.search(Also{Contested: leads, Claims: leads && g.letGo() > 0})
 		if found.Outcome == NotFound {
 			claiming{t.turn}.renew(t.parts, found.Claims)
 		}
@@ -107,14 +106,65 @@ func (t *attempt) outranks() bool {
 	if len(without) == 0 || g.store == nil {
 		return false
 	}
-	nodes := t.ports.FindWithout(t.search(), without, on)
+	nodes := t.ports.FindWithout(t.wanted(), without, on)
 	t.now = t.ports.Now()
 	return t.outrank(g.key.String(), g.priority, nodes)
 }
 
-// search returns what the pending members of a plan ask for. If others are to be evicted, the member that the
+// search asks for places for a bundle: in a tree, for one choice after the other until one has places.
+func (t *attempt) search(also Also) (found Places) {
+	found = t.ports.FindPlaces(t.wanted(), also)
+	t.now = t.ports.Now()
+	if found.Outcome == NotFound && !found.Late {
+		t.others(func() bool {
+			instead := t.ports.FindPlaces(t.wanted(), also)
+			t.now = t.ports.Now()
+			if instead.Outcome != NotFound {
+				found = instead
+			}
+			return found.Outcome != NotFound || instead.Late
+		})
+	}
+	return found
+}
+
+// mostChoices is how many bundles of a tree are tried in one plan.
+const mostChoices = 64
+
+// others takes one other bundle of a tree after the next in place of that of the attempt, until try reports that it will do. If
+// none does, the attempt has its own again.
+func (t *attempt) others(try func() bool) {
+	if len(t.first().spec.Above) == 0 {
+		return
+	}
+	own, tried := t.parts, 0
+	choices, not := t.choices(t.first())
+	if not != nil {
+		return
+	}
+	for parts := range choices {
+		if tried++; tried == 1 { // the own one
+			continue
+		}
+		t.parts = parts
+		for _, p := range parts {
+			t.planBy(p.group)
+		}
+		if t.hindered() == "" {
+			if t.fresh = unplanned(parts); try() {
+				return
+			}
+		}
+		if tried == mostChoices {
+			break
+		}
+	}
+	t.parts, t.fresh = own, unplanned(own)
+}
+
+// wanted returns what the pending members of a plan ask for. If others are to be evicted, the member that the
 // scheduler asks about comes first: an eviction for it happens at once.
-func (t *attempt) search() Search {
+func (t *attempt) wanted() Search {
 	s := Search{Store: t.first().store}
 	for _, p := range t.parts {
 		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}

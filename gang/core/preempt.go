@@ -100,7 +100,7 @@ func (t *attempt) makeRoom() {
 		return
 	}
 	t.fresh, t.evicting = unplanned(t.parts), true
-	if slices.ContainsFunc(t.parts, func(p part) bool { return slices.ContainsFunc(p.candidates(), neverPreempts) }) {
+	if t.neverEvicts() {
 		t.noVictims(0)
 	} else {
 		t.lookAtAll() // victims may be of any of them
@@ -113,8 +113,7 @@ func (t *attempt) makeRoom() {
 func (t *attempt) findVictims() {
 	for range searches {
 		started := t.now
-		found := t.ports.FindVictims(t.search(), t.termsFor(t.now, t.parts))
-		t.now = t.ports.Now()
+		found := t.searchVictims()
 		switch found.Outcome {
 		case Found:
 			breaks := breakup{t.turn}.breaks(t.parts, found.Victims)
@@ -131,6 +130,31 @@ func (t *attempt) findVictims() {
 		case Outdated: // once more
 		}
 	}
+}
+
+// searchVictims asks for victims for a bundle, like search for places.
+func (t *attempt) searchVictims() (found Evictions) {
+	found = t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
+	t.now = t.ports.Now()
+	if found.Outcome == NotFound {
+		t.others(func() bool {
+			if t.neverEvicts() {
+				return false
+			}
+			instead := t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
+			t.now = t.ports.Now()
+			if instead.Outcome != NotFound {
+				found = instead
+			}
+			return found.Outcome != NotFound
+		})
+	}
+	return found
+}
+
+// neverEvicts reports whether a member does not allow evictions for it.
+func (t *attempt) neverEvicts() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return slices.ContainsFunc(p.candidates(), neverPreempts) })
 }
 
 // nobodyToEvict says, beside why a group has no place, what is in the way though all go that may.

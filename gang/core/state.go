@@ -52,14 +52,15 @@ type State struct {
 	limits  Limits
 	groups  map[membership.Key]*group
 	groupOf map[types.UID]*group
-	strays  map[types.UID]*member      // pods of no group that have the gate
-	holding map[string]int             // how many groups of a namespace have places, by its name
-	freed   map[types.UID]*cluster.Pod // refused members that are of no group any more: the scheduler is to try them
-	unwoken map[types.UID]time.Time    // members that could not be woken, and when that is tried again
-	doomed  map[types.UID]doom         // members of gangs that evictions have broken
-	commits map[CommitID]*commit       // that are being recorded
-	changed sets.Set[membership.Key]   // besides groups that are dirty
-	partly  map[*group]struct{}        // groups as isPartly has it: few, and asked for with each call
+	strays  map[types.UID]*member       // pods of no group that have the gate
+	trees   map[membership.Key][]*group // groups below the same root, by its name
+	holding map[string]int              // how many groups of a namespace have places, by its name
+	freed   map[types.UID]*cluster.Pod  // refused members that are of no group any more: the scheduler is to try them
+	unwoken map[types.UID]time.Time     // members that could not be woken, and when that is tried again
+	doomed  map[types.UID]doom          // members of gangs that evictions have broken
+	commits map[CommitID]*commit        // that are being recorded
+	changed sets.Set[membership.Key]    // besides groups that are dirty
+	partly  map[*group]struct{}         // groups as isPartly has it: few, and asked for with each call
 
 	lastHold   HoldID
 	lastCommit CommitID
@@ -76,6 +77,7 @@ func New(limits Limits) *State {
 		groups:  map[membership.Key]*group{},
 		groupOf: map[types.UID]*group{},
 		strays:  map[types.UID]*member{},
+		trees:   map[membership.Key][]*group{},
 		holding: map[string]int{},
 		freed:   map[types.UID]*cluster.Pod{},
 		unwoken: map[types.UID]time.Time{},

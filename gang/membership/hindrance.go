@@ -20,6 +20,8 @@ const (
 	Invalid
 	// NoSibling says that a group with which it starts together has no member.
 	NoSibling
+	// Later is that enough others of its tree of groups start before it.
+	Later
 )
 
 // Hindrance is why a group cannot start, whatever the nodes.

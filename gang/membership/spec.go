@@ -50,6 +50,8 @@ type Spec struct {
 	Satisfied bool
 	// Assisted says that kube-scheduler starts the group itself: its bind calls are not held.
 	Assisted bool
+	// Above are the groups of groups that the group is in, the uppermost first.
+	Above []cluster.GroupOfGroups
 	// Record is of the last commit, by the PodGroup.
 	Record *record.Record
 	// From is the PodGroup, nil for a group without an object, and Created when it was created.
@@ -121,7 +123,7 @@ func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 // owners make all pods again that have to start together.
 func (b Bounds) affiliated(belongs *cluster.Affiliation, namespace string) *Spec {
 	s := &Spec{MinMember: int(belongs.MinMember), Timeout: b.Timeout, Policy: v1alpha1.Policy{MatchPolicy: v1alpha1.MatchWaitingAndBound}}
-	s.Assisted = belongs.Assisted
+	s.Assisted, s.Above = belongs.Assisted, belongs.Above
 	for _, name := range belongs.Together {
 		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: namespace, Name: name})
 	}
@@ -160,7 +162,7 @@ func (b Bounds) tooLarge(field string, minMember int) error {
 // AsksAsMuchAs reports whether nothing else is asked of a group than before, whatever its status
 // says.
 func (s *Spec) AsksAsMuchAs(before *Spec) bool {
-	return s.MinMember == before.MinMember && s.Timeout == before.Timeout &&
+	return s.MinMember == before.MinMember && s.Timeout == before.Timeout && slices.Equal(s.Above, before.Above) &&
 		equality.Semantic.DeepEqual(s.MinResources, before.MinResources) && equality.Semantic.DeepEqual(s.Policy, before.Policy)
 }
 

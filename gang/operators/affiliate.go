@@ -14,16 +14,17 @@ import (
 // Affiliate implements [cluster.Affiliator]. What a pod names counts before who owns it, as somebody has said it on
 // purpose. The uppermost owner that asks for something counts: a JobSet before its Jobs.
 func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
-	kind, name, names := s.Names(pod)
+	kind, _, names := s.Names(pod)
 	switch {
-	case names && chain.Named != nil:
-		return s.groups[kind].affiliate(pod, chain.Named)
+	case names && len(chain.Named) > 0 && chain.Absent == nil:
+		return s.groups[kind].affiliate(pod, chain.Named[0], chain.Named[1:]...)
 	case names && chain.Awaited:
+		absent := chain.Absent
 		return cluster.Affiliation{
-			Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
+			Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", absent.Kind, absent.Name),
 		}
 	case pod.Spec.SchedulingGroup != nil:
-		return s.left(names)
+		return s.left(chain)
 	}
 	var controller *cluster.Owner
 	if len(chain.Owners) > 0 {
@@ -49,9 +50,11 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 }
 
 // left says why a pod that names its group in spec.schedulingGroup is left to kube-scheduler. Of no kind is who is left.
-func (s *Set) left(names bool) cluster.Affiliation {
-	if names {
-		return cluster.Affiliation{Why: "muster cannot read it, or the cluster does not serve it"}
+func (s *Set) left(chain *cluster.Chain) cluster.Affiliation {
+	if absent := chain.Absent; absent != nil {
+		return cluster.Affiliation{
+			Why: fmt.Sprintf("muster cannot read its %s %s, or the cluster does not serve it", absent.Kind, absent.Name),
+		}
 	}
 	for _, kind := range s.off {
 		if kind.Native {
@@ -61,10 +64,17 @@ func (s *Set) left(names bool) cluster.Affiliation {
 	return cluster.Affiliation{Why: "it names its group in a way that muster does not know"}
 }
 
-// affiliate says to which gang of an owner, or of a group, a pod belongs.
-func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliation {
-	if owner.Asks.Left != "" {
-		return cluster.Affiliation{Why: owner.Asks.Left}
+// affiliate says to which gang of an owner, or of a group that is in some groups of groups, a pod belongs.
+func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner, above ...*cluster.Owner) cluster.Affiliation {
+	assisted := false
+	for _, group := range append([]*cluster.Owner{owner}, above...) {
+		if group.Asks.Left != "" {
+			return cluster.Affiliation{Why: group.Asks.Left}
+		}
+		assisted = assisted || group.Asks.Assisted
+	}
+	if len(above) > mostAbove {
+		return cluster.Affiliation{Why: fmt.Sprintf("more than %d groups of groups are above it", mostAbove)}
 	}
 	name, role, instance := owner.Name, "", ""
 	if k.Place != nil {
@@ -77,13 +87,35 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliat
 		}
 		name += "/" + instance
 	}
+	tree := treeOf(above)
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
+	if one := len(tree) > 0 && belongs.Gang == ""; one {
+		belongs.Gang, belongs.MinMember, belongs.Why = name, 1, "one of its pods is enough"
+	}
 	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
-	if belongs.Gang != "" && owner.Asks.Assisted {
+	for _, group := range tree {
+		belongs.Why += fmt.Sprintf("; %d of the groups of %s start together", group.AtLeast, group.Name)
+	}
+	belongs.Above = tree
+	if belongs.Gang != "" && assisted {
 		belongs.Assisted = true
 		belongs.Why += "; kube-scheduler starts them, and muster shows it the places"
 	}
 	return belongs
+}
+
+// mostAbove is how many groups of groups may be above a group, as the API has it: four levels in all.
+const mostAbove = 3
+
+// treeOf returns groups of groups from the uppermost on that has groups start together. One further down that has each start
+// for itself has started with any of them.
+func treeOf(above []*cluster.Owner) (tree []cluster.GroupOfGroups) {
+	for _, group := range slices.Backward(above) {
+		if len(tree) > 0 || group.Asks.Groups > 0 {
+			tree = append(tree, cluster.GroupOfGroups{Name: group.Name, AtLeast: max(group.Asks.Groups, 1)})
+		}
+	}
+	return tree
 }
 
 // affiliation says to which gang a pod belongs that plays a role. Where no role is

@@ -64,7 +64,7 @@ func TestToWhatAPodBelongs(t *testing.T) {
 		},
 		"what it names counts before its owners": {
 			labels: map[string]string{"group": "group"},
-			chain:  cluster.Chain{Owners: []*cluster.Owner{object("Upper", whole(3))}, Named: object("Group", whole(5))},
+			chain:  cluster.Chain{Owners: []*cluster.Owner{object("Upper", whole(3))}, Named: []*cluster.Owner{object("Group", whole(5))}},
 			gang:   "group", least: 5, why: "its Group group",
 		},
 		"what it names is not there": {

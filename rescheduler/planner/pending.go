@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 )
@@ -31,6 +33,9 @@ func (p *Problem) Pending(pods []*cluster.Pod) []Group {
 			continue
 		}
 		bundle, not := l.bundle(key)
+		if not == nil && slices.ContainsFunc(bundle, func(sibling membership.Key) bool { return seen[sibling] }) {
+			not = &membership.Hindrance{Kind: membership.Later, Why: "other gangs of its tree of groups start before it"}
+		}
 		if not != nil {
 			groups = append(groups, Group{
 				Name: key.String(), Pods: l.waiting[key], AtLeast: len(l.waiting[key]) + 1, Hindrance: ReasonCannotStart, Why: not.Why,
@@ -58,16 +63,18 @@ type lineup struct {
 	waiting map[membership.Key][]*cluster.Pod
 	bound   map[membership.Key][]*cluster.Pod
 	specs   map[membership.Key]*membership.Spec
+	trees   map[membership.Key]sets.Set[membership.Key] // gangs below the same root
 }
 
 func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster.Pod) *lineup {
 	l := &lineup{
 		snap: snap, bounds: bounds, waiting: map[membership.Key][]*cluster.Pod{}, bound: map[membership.Key][]*cluster.Pod{},
-		specs: map[membership.Key]*membership.Spec{},
+		specs: map[membership.Key]*membership.Spec{}, trees: map[membership.Key]sets.Set[membership.Key]{},
 	}
 	for _, pod := range pods {
 		if key, member := membership.Of(pod); member {
 			l.waiting[key] = append(l.waiting[key], pod)
+			l.root(key, pod)
 		} else {
 			l.alone = append(l.alone, single(pod))
 		}
@@ -79,10 +86,23 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 		for _, pod := range node.Pods {
 			if key, member := membership.Of(pod); member && !pod.Placeholder && pod.DeletionTimestamp == nil {
 				l.bound[key] = append(l.bound[key], pod)
+				l.root(key, pod)
 			}
 		}
 	}
 	return l
+}
+
+// root notes in which tree the gang of a pod is.
+func (l *lineup) root(key membership.Key, pod *cluster.Pod) {
+	root := membership.Root(pod)
+	if root == (membership.Key{}) {
+		return
+	}
+	if l.trees[root] == nil {
+		l.trees[root] = sets.New[membership.Key]()
+	}
+	l.trees[root].Insert(key)
 }
 
 // single returns a group of one pod.
@@ -124,11 +144,43 @@ func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindr
 	if not != nil {
 		return nil, not
 	}
+	if len(spec.Above) > 0 {
+		return l.inTree(key)
+	}
 	siblings, not := spec.Siblings(key, l.asked)
 	if not != nil {
 		return nil, not
 	}
 	return slices.SortedFunc(slices.Values(append(siblings, key)), byKey), nil
+}
+
+// inTree is bundle for a gang that is in a tree of groups.
+func (l *lineup) inTree(key membership.Key) (bundle []membership.Key, not *membership.Hindrance) {
+	var leaves []membership.Leaf
+	for other := range l.trees[membership.Root(l.waiting[key][0])] {
+		spec, not := l.asked(other)
+		if not != nil {
+			continue
+		}
+		leaf := membership.Leaf{Key: other, Above: spec.Above, Standing: membership.Whole}
+		switch missing := spec.Missing(len(l.bound[other])); {
+		case missing == 0:
+			leaf.Standing = membership.Started
+		case missing > len(l.waiting[other]):
+			leaf.Standing = membership.Incomplete
+		case len(l.bound[other]) > 0:
+			leaf.Standing = membership.Begun
+		}
+		leaves = append(leaves, leaf)
+	}
+	choices, not := membership.Choices(key, leaves)
+	if not != nil {
+		return nil, not
+	}
+	for bundle = range choices {
+		break
+	}
+	return slices.SortedFunc(slices.Values(bundle), byKey), nil
 }
 
 // groups returns the groups of gangs that start together: one group of all members that must have places before

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 func TestPodsWaitThatSomebodyIsToPlace(t *testing.T) {
@@ -209,5 +210,27 @@ func TestHalfOfABundleGetsNoRoomWithoutTheOther(t *testing.T) {
 				t.Errorf("%d steps, %d placements", len(plan.Steps), len(plan.Placements))
 			}
 		})
+	}
+}
+
+// A tree gets room for the gangs that start together, and no gang is counted twice.
+func TestGangsOfATreeAreGroupsAsTheyStart(t *testing.T) {
+	s := newScene()
+	s.set(t, node("a", "4"))
+	for name, above := range map[string][]cluster.GroupOfGroups{
+		"a": {{Name: "root", AtLeast: 2}}, "b": {{Name: "root", AtLeast: 2}}, "c": {{Name: "root", AtLeast: 2}},
+		"d": {{Name: "other", AtLeast: 2}},
+	} {
+		waits := cluster.NewPod(pod(name+"-1", "", "1"))
+		waits.Affiliation = cluster.Affiliation{Kind: "Group", Gang: name, MinMember: 1, Above: above}
+		s.waiting = append(s.waiting, waits)
+	}
+	want := []lined{
+		{"default/a and default/b", 2, 2, ""},
+		{"default/c", 1, 0, "the gang cannot start: other gangs of its tree of groups start before it"},
+		{"default/d", 1, 0, "the gang cannot start: waiting for members of 1 more of the groups of other to be created"},
+	}
+	if diff := cmp.Diff(want, s.lined()); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }

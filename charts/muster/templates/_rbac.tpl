@@ -46,7 +46,7 @@
   "Spark" (list "sparkoperator.k8s.io" "sparkapplications")
   "Volcano" (list "scheduling.volcano.sh" "podgroups")
   "Grove" (list "scheduler.grove.io" "podgangs")
-  "KubernetesPodGroup" (list "scheduling.k8s.io" "podgroups") }}
+  "KubernetesPodGroup" (list "scheduling.k8s.io" "podgroups, compositepodgroups") }}
 {{- range $kind, $rule := $read }}
 {{- if has $kind $kinds }}
 # {{ $kind }}

@@ -12,19 +12,29 @@ import (
 	"muster.dev/muster/gang/operators"
 )
 
-// Kind returns the PodGroups of scheduling.k8s.io. Pods of one have the priority that it has, as the API asks.
+// Kind returns the PodGroups of scheduling.k8s.io, and the CompositePodGroups that have them start together. Pods of one have
+// the priority that it has, as the API asks.
 func Kind() operators.Kind {
 	return operators.Kind{
 		Name: config.GangKindKubernetesPodGroup,
-		Groups: []operators.Resource{{
-			GroupVersionResource: schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"},
-			Kind:                 "PodGroup", Older: []string{"v1alpha2"}, BuiltIn: true,
-		}},
+		Groups: []operators.Resource{
+			{
+				GroupVersionResource: schema.GroupVersionResource{Group: composite.Group, Version: "v1beta1", Resource: "podgroups"},
+				Kind:                 "PodGroup", Older: []string{"v1alpha2"}, BuiltIn: true,
+			},
+			{
+				GroupVersionResource: schema.GroupVersionResource{Group: composite.Group, Version: "v1alpha3", Resource: "compositepodgroups"},
+				Kind:                 composite.Kind, BuiltIn: true,
+			},
+		},
 		Names:  name,
 		Native: true,
 		Asks:   asks,
 	}
 }
+
+// composite is the kind of groups of groups.
+var composite = schema.GroupKind{Group: "scheduling.k8s.io", Kind: "CompositePodGroup"} //nolint:gochecknoglobals // it never changes
 
 func name(pod *corev1.Pod) string {
 	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
@@ -33,25 +43,35 @@ func name(pod *corev1.Pod) string {
 	return ""
 }
 
-// asks says what a group asks for. kube-scheduler writes a condition on each group that it has tried as one, so its feature gates
-// are on and it starts the group itself.
-func asks(group operators.Object) cluster.Asks {
+// asks says what a group asks for, or a group of groups. kube-scheduler writes a condition on each that it has tried as one, so
+// its feature gates are on and it starts the group itself.
+func asks(group operators.Object) (asks cluster.Asks) {
+	parent := group.Text("spec", "parentCompositePodGroupName")
+	gang := group.Has("spec", "schedulingPolicy", "gang")
 	switch {
 	case group.Has("spec", "schedulingConstraints", "topology"):
 		return cluster.Asks{Left: "it asks for a topology, which muster does not read"}
-	case group.Has("spec", "parentCompositePodGroupName"):
-		return cluster.Asks{Left: "it has a parent, which muster does not read"}
-	case !group.Has("spec", "schedulingPolicy", "gang"):
-		return operators.Alone("its policy is not gang")
+	case group.Text("kind") == composite.Kind && gang:
+		asks.Groups = max(1, group.Number(1, "spec", "schedulingPolicy", "gang", "minGroupCount"))
+	case group.Text("kind") == composite.Kind:
+	case gang:
+		asks = operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
+	default:
+		asks = operators.Alone("its policy is not gang")
 	}
-	asks := operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
+	if parent != "" {
+		asks.Parent = cluster.GroupReference{GroupKind: composite, Name: parent}
+	}
 	asks.Assisted = slices.ContainsFunc(group.Items("status", "conditions"), ofScheduler)
 	return asks
 }
 
-// ofScheduler reports whether a condition is the one that kube-scheduler writes on groups that it has tried. It was
+// ofScheduler reports whether a condition is one that kube-scheduler writes on groups that it has tried. That of a PodGroup was
 // PodGroupScheduled up to 1.36.
 func ofScheduler(condition operators.Object) bool {
-	name := condition.Text("type")
-	return name == "PodGroupInitiallyScheduled" || name == "PodGroupScheduled"
+	switch condition.Text("type") {
+	case "PodGroupInitiallyScheduled", "PodGroupScheduled", "CompositePodGroupInitiallyScheduled":
+		return true
+	}
+	return false
 }

@@ -16,7 +16,7 @@ const (
 	dump  = "testdata/podgroups.yaml"
 	later = "testdata/later.yaml"
 
-	notRead   = "left: muster cannot read it, or the cluster does not serve it"
+	notRead   = "left: muster cannot read its PodGroup absent, or the cluster does not serve it"
 	notServed = "left: KubernetesPodGroup is not in gangs.kinds"
 )
 
@@ -31,8 +31,17 @@ func members() map[string]string {
 		"planned-by-136-0": "planned-by-136: 3, assisted",
 		"started-0":        "started: 2, assisted",
 		"racks-0":          "left: it asks for a topology, which muster does not read",
-		"leaf-0":           "left: it has a parent, which muster does not read",
-		"child-0":          "left: it has a parent, which muster does not read",
+		"leaf-0":           "leaf: 1 in tree:2",
+		"child-0":          "child: 2 in tree:2",
+		"twig-0":           "twig: 3 in tree:2/branch:1",
+		"bush-0":           "bush: 2",
+		"grass-0":          "single: its PodGroup grass: one pod is all that it has to start with",
+		"oak-0":            "oak: 2 in grove:1",
+		"lost-0":           "left: muster cannot read its CompositePodGroup nowhere, or the cluster does not serve it",
+		"tulip-0":          "left: it asks for a topology, which muster does not read",
+		"planned-leaf-0":   "planned-leaf: 2, assisted in planned-tree:1",
+		"deep-0":           "left: more than 3 groups of groups are above it",
+		"round-0":          "left: more than 3 groups of groups are above it",
 		"of-136-0":         "of-136: 2",
 		"lonely":           notRead,
 		"of-another-form":  "left: it names its group in a way that muster does not know",
@@ -51,6 +60,8 @@ func TestAPodGroupMayChange(t *testing.T) {
 	want := members()
 	want["train-0"], want["marked-0"] = "train: 2", "train: 2"
 	want["of-136-0"] = "of-136: 2, assisted"
+	want["leaf-0"], want["child-0"], want["twig-0"] = "leaf: 1 in tree:1", "child: 2 in tree:1", "twig: 3 in tree:1/branch:1"
+	want["lost-0"] = "lost: 2 in nowhere:1"
 	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
@@ -62,9 +73,12 @@ func TestAPodWaitsForItsPodGroupToAppear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Owners.Handler(kind.Groups[0].GroupKind()).Watched(nil)
+	for _, resource := range kind.Groups {
+		c.Owners.Handler(resource.GroupKind()).Watched(nil)
+	}
 	want := members()
 	want["lonely"] = "waits: pod lonely: its KubernetesPodGroup has not been seen yet"
+	want["lost-0"] = "waits: pod lost-0: its KubernetesPodGroup has not been seen yet"
 	if diff := cmp.Diff(want, operatorstest.Members(c)); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}

@@ -46,8 +46,7 @@ func Expect(t *testing.T, kind operators.Kind, path string, want map[string]stri
 }
 
 // Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", "train: 4,
-// assisted",
-// "single: why", or "left: why" where that is for kube-scheduler.
+// assisted", "leaf: 2 in root:2/branch:1", "single: why", or "left: why" where that is for kube-scheduler.
 func Members(c *cluster.Cluster) map[string]string {
 	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
 	told := map[string]string{}
@@ -78,6 +77,13 @@ func Members(c *cluster.Cluster) map[string]string {
 		}
 		if len(with) > 0 {
 			told[pod.Name] += " with " + strings.Join(with, ", ")
+		}
+		var above []string
+		for _, group := range spec.Above {
+			above = append(above, fmt.Sprintf("%s:%d", group.Name, group.AtLeast))
+		}
+		if len(above) > 0 {
+			told[pod.Name] += " in " + strings.Join(above, "/")
 		}
 	}
 	return told

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"iter"
+	"slices"
+
+	"muster.dev/muster/gang/membership"
+)
+
+// A tree of groups (Kubernetes' CompositePodGroups) starts with some of its gangs, and the others come later, each for itself.
+// Which ones start is chosen again with each event, as nothing but their standing tells it: the gangs that have places are in
+// each choice, so that a plan keeps its gangs until it ends.
+
+// root notes in which tree a group is.
+func (s *State) root(g *group, root membership.Key) {
+	if g.root == root {
+		return
+	}
+	if left := slices.DeleteFunc(s.trees[g.root], func(other *group) bool { return other == g }); len(left) > 0 {
+		s.trees[g.root] = left
+	} else {
+		delete(s.trees, g.root)
+	}
+	if g.root = root; root != (membership.Key{}) {
+		s.trees[root] = append(s.trees[root], g)
+	}
+}
+
+// inTree returns the gangs that start together with one that is in a tree: the best choice.
+func (s *State) inTree(g *group) (parts []part, not *hindrance) {
+	choices, not := s.choices(g)
+	if not != nil {
+		return nil, not
+	}
+	for parts = range choices {
+		break
+	}
+	return parts, nil
+}
+
+// choices yields the bundles with which a group in a tree may start, the best first. There is a hindrance when it cannot start.
+func (s *State) choices(g *group) (iter.Seq[[]part], *hindrance) {
+	leaves := []membership.Leaf{part{g, g.frozen()}.leaf()}
+	for _, other := range s.trees[g.root] {
+		if other != g && other.spec != nil && len(other.spec.Above) > 0 && other.spec.Above[0].Name == g.spec.Above[0].Name {
+			leaves = append(leaves, part{other, other.frozen()}.leaf())
+		}
+	}
+	bundles, by := membership.Choices(g.key, leaves)
+	if by != nil {
+		return nil, hindranceOf(by)
+	}
+	return func(yield func([]part) bool) {
+		for keys := range bundles {
+			parts := make([]part, 0, len(keys))
+			for _, key := range keys {
+				other := s.groups[key]
+				parts = append(parts, part{other, other.frozen()})
+			}
+			if !yield(parts) {
+				return
+			}
+		}
+	}, nil
+}
+
+// leaf returns how far a group in a tree is.
+func (p part) leaf() membership.Leaf {
+	leaf := membership.Leaf{Key: p.key, Above: p.spec.Above, Standing: membership.Whole, Priority: p.priority}
+	switch {
+	case p.spec.Err != nil:
+		leaf.Standing = membership.Incomplete
+	case p.started():
+		leaf.Standing = membership.Started
+	case p.holds():
+		leaf.Standing = membership.Holding
+	case p.lacksMembers():
+		leaf.Standing = membership.Incomplete
+	case p.letGo() > 0:
+		leaf.Standing = membership.Begun
+	}
+	return leaf
+}

@@ -1,0 +1,245 @@
+package membership
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/cluster"
+)
+
+// MostLeaves is how many gangs may be in one tree of groups: as all of them are looked at to start one.
+const MostLeaves = 256
+
+// Standing is how far a gang in a tree of groups is, from the best on.
+type Standing int
+
+// The standings of gangs. Of two gangs that would do, the one with the better standing starts.
+const (
+	Started    Standing = iota // its members start one by one
+	Holding                    // members have places, and wait for others
+	Begun                      // members are bound, and too few of them
+	Whole                      // enough members wait
+	Incomplete                 // too few members are there
+)
+
+// Leaf is a gang in a tree of groups.
+type Leaf struct {
+	Key      Key
+	Above    []cluster.GroupOfGroups // from the root on
+	Standing Standing
+	Priority int32
+}
+
+// Root returns the root of the tree that a pod is in by its owners, the zero value for none.
+func Root(pod *cluster.Pod) Key {
+	key, member := Of(pod)
+	if above := pod.Affiliation.Above; member && len(above) > 0 {
+		return Key{Label: key.Label, NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: above[0].Name}}
+	}
+	return Key{}
+}
+
+// Choices yields the sets of gangs that would have a gang start that is in a tree of groups (the others of Leaf are all of the
+// tree), the best first. Each begins with the gang itself. It is alone once all groups of groups above it have started. Otherwise
+// there are enough others for the uppermost that has not, as few as may be: at first gangs that have started or have places,
+// which are in each set, then by their standing, priority and name. There is a hindrance when too few gangs are there, or enough
+// others hold places.
+//
+// Kubernetes asks the same of CompositePodGroups, and its scheduler tries one set.
+func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
+	if len(leaves) > MostLeaves {
+		return nil, &Hindrance{Invalid, fmt.Sprintf("its tree has %d groups of pods, and %d may be in one", len(leaves), MostLeaves)}
+	}
+	root := &branch{}
+	for i := range leaves {
+		root.add(&leaves[i], leaves[i].Above)
+	}
+	root = root.below[0]
+	path := root.pathTo(of)
+	for path[0].standing() == Started && len(path) > 1 {
+		path = path[1:]
+	}
+	top := path[0]
+	top.sort(path)
+	for _, b := range path {
+		if not := b.hinders(path); not != nil {
+			return nil, not
+		}
+	}
+	if lacks := top.lacks(); lacks != nil {
+		return nil, &Hindrance{NoSibling, lacks.waits()}
+	}
+	return func(yield func([]Key) bool) {
+		top.choices(func(chosen []*Leaf) bool {
+			keys := make([]Key, 0, len(chosen))
+			for _, leaf := range chosen {
+				keys = append(keys, leaf.Key)
+			}
+			i := slices.Index(keys, of)
+			copy(keys[1:], keys[:i])
+			keys[0] = of
+			return yield(keys)
+		})
+	}, nil
+}
+
+// branch is a group of groups, or a gang, which has nothing below it.
+type branch struct {
+	name    string
+	atLeast int
+	below   []*branch
+	leaf    *Leaf
+	chosen  int // how many of those below, from the first on, are in each choice
+}
+
+// add puts a gang below a branch, and what is between them.
+func (b *branch) add(leaf *Leaf, above []cluster.GroupOfGroups) {
+	if len(above) == 0 {
+		b.below = append(b.below, &branch{name: leaf.Key.Name, leaf: leaf})
+		return
+	}
+	i := slices.IndexFunc(b.below, func(other *branch) bool { return other.leaf == nil && other.name == above[0].Name })
+	if i < 0 {
+		i = len(b.below)
+		b.below = append(b.below, &branch{name: above[0].Name})
+	}
+	b.below[i].atLeast = max(b.below[i].atLeast, int(above[0].AtLeast))
+	b.below[i].add(leaf, above[1:])
+}
+
+// pathTo returns the branches from this one to a gang, nil when that is not below it.
+func (b *branch) pathTo(of Key) []*branch {
+	if b.leaf != nil && b.leaf.Key == of {
+		return []*branch{b}
+	}
+	for _, other := range b.below {
+		if path := other.pathTo(of); path != nil {
+			return append([]*branch{b}, path...)
+		}
+	}
+	return nil
+}
+
+// standing returns how far a branch is: as far as the last that it needs of those below.
+func (b *branch) standing() Standing {
+	if b.leaf != nil {
+		return b.leaf.Standing
+	}
+	if len(b.below) < b.atLeast {
+		return Incomplete
+	}
+	standings := make([]Standing, 0, len(b.below))
+	for _, other := range b.below {
+		standings = append(standings, other.standing())
+	}
+	slices.Sort(standings)
+	switch last := standings[b.atLeast-1]; {
+	case last == Started || last == Incomplete && !slices.Contains(standings, Holding):
+		return last
+	case slices.Contains(standings, Holding):
+		return Holding
+	case standings[0] <= Begun:
+		return Begun
+	}
+	return Whole
+}
+
+func (b *branch) priority() int32 {
+	if b.leaf != nil {
+		return b.leaf.Priority
+	}
+	return slices.MaxFunc(b.below, func(a, b *branch) int { return cmp.Compare(a.priority(), b.priority()) }).priority()
+}
+
+// sort puts the branches below, and all further down, in the order in which they are chosen. The ones that are in each choice
+// come first: which have started, or hold places, or are on the path.
+func (b *branch) sort(path []*branch) {
+	if b.leaf != nil {
+		return
+	}
+	turn := func(other *branch) int {
+		switch {
+		case other.standing() <= Holding:
+			return int(other.standing())
+		case slices.Contains(path, other):
+			return int(Begun)
+		}
+		return int(Whole)
+	}
+	slices.SortFunc(b.below, func(x, y *branch) int {
+		return cmp.Or(
+			cmp.Compare(turn(x), turn(y)), cmp.Compare(x.standing(), y.standing()), cmp.Compare(y.priority(), x.priority()),
+			cmp.Compare(x.name, y.name),
+		)
+	})
+	for _, other := range b.below {
+		if b.chosen < b.atLeast && turn(other) < int(Whole) {
+			b.chosen++
+		}
+		other.sort(path)
+	}
+}
+
+// hinders says why the branch of a path that is below this one does not start now: enough others hold places, so that it
+// starts after them.
+func (b *branch) hinders(path []*branch) *Hindrance {
+	i := slices.IndexFunc(b.below, func(other *branch) bool { return slices.Contains(path, other) })
+	if i < b.atLeast || b.leaf != nil {
+		return nil
+	}
+	return &Hindrance{Later, fmt.Sprintf("%d of the groups of %s start before it", b.atLeast, b.name)}
+}
+
+// lacks returns the first group of groups in the order of choice that too few are in, nil when there is none.
+func (b *branch) lacks() *branch {
+	if b.leaf != nil {
+		return nil
+	}
+	if len(b.below) < b.atLeast {
+		return b
+	}
+	for _, other := range b.below[:b.atLeast] {
+		if lacks := other.lacks(); lacks != nil {
+			return lacks
+		}
+	}
+	return nil
+}
+
+func (b *branch) waits() string {
+	return fmt.Sprintf("waiting for members of %d more of the groups of %s to be created", b.atLeast-len(b.below), b.name)
+}
+
+// choices yields sets of gangs with which a branch starts, and reports whether more were asked for.
+func (b *branch) choices(yield func([]*Leaf) bool) bool {
+	if b.leaf != nil {
+		return yield([]*Leaf{b.leaf})
+	}
+	last := b.atLeast // with too few that are whole, to say what the others lack
+	for last < len(b.below) && b.below[last].standing() != Incomplete {
+		last++
+	}
+	return combine(b.below[:b.chosen], b.below[b.chosen:last], b.atLeast-b.chosen, nil, yield)
+}
+
+// combine yields the choices of all of some branches, with a number of others.
+func combine(all, others []*branch, more int, so []*Leaf, yield func([]*Leaf) bool) bool {
+	if len(all) > 0 {
+		return all[0].choices(func(leaves []*Leaf) bool {
+			return combine(all[1:], others, more, slices.Concat(so, leaves), yield)
+		})
+	}
+	if more == 0 {
+		return yield(so)
+	}
+	for i := range len(others) - more + 1 {
+		if !combine(others[i:i+1], others[i+1:], more-1, so, yield) {
+			return false
+		}
+	}
+	return true
+}
