@@ -287,7 +287,18 @@ func (p part) goesAtOnce(m *member) bool {
 }
 
 // lacksMembers reports whether there are fewer members than must start together.
-func (p part) lacksMembers() bool { return len(p.candidates()) < p.missing() }
+func (p part) lacksMembers() bool {
+	ready, missing := 0, p.missing()
+	for _, m := range p.members {
+		if ready >= missing {
+			break
+		}
+		if m.stage == pending && m.ready() {
+			ready++
+		}
+	}
+	return ready < missing
+}
 
 // late reports whether members that have places have waited too long.
 func (p part) late(now time.Time) bool { return p.holds() && !now.Before(p.deadline(p.spec)) }
