@@ -234,11 +234,11 @@ func BenchmarkPodsWithoutAController(b *testing.B) {
 // 8. One gang fits exactly if the small ones share nodes. Of the other one a pod is too many, though in sum there is room, so
 // that the search goes on to its bound.
 func BenchmarkRearrangement(b *testing.B) {
-	const members = 512
+	nodes := benchNodes(b)
+	members := min(512, nodes/4*4)
 	for name, extra := range map[string]int{"rearranged": 0, "in_vain": 1} {
 		b.Run(name, func(b *testing.B) {
 			c, store := newStore(b)
-			nodes := benchNodes(b)
 			for i := range nodes {
 				has := amount{cpu: 3}
 				if i < members*3/4+1 {
