@@ -71,6 +71,7 @@ type Programs struct {
 	muster, emptyExtender, before string
 	profile                       map[string]any // fields of muster's profile
 	eager                         bool           // every pod is nominated
+	trees                         bool           // native gangs have groups of groups
 }
 
 // BeforeEnv is the environment variable that names the executable of [Before].
@@ -91,6 +92,12 @@ func (p Programs) WithProfile(fields map[string]any) Programs {
 // WithEager returns the programs with a muster that nominates every pod, whatever that saves, or what saves enough.
 func (p Programs) WithEager(eager bool) Programs {
 	p.eager = eager
+	return p
+}
+
+// WithTrees returns the programs with native gangs that have groups of groups as well, or without.
+func (p Programs) WithTrees(trees bool) Programs {
+	p.trees = trees
 	return p
 }
 
@@ -163,9 +170,9 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 	case Batching, NoBatching:
 		return &Entry{controlPlane: cp, scheduler: batching(percentage, c == Batching)}, nil
 	case Native:
-		return withNativeGangs(&Entry{controlPlane: cp, scheduler: stock(percentage)}, nil)
+		return p.withNativeGangs(&Entry{controlPlane: cp, scheduler: stock(percentage)}, nil)
 	case Assisted:
-		return withNativeGangs(p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags))
+		return p.withNativeGangs(p.enterMuster(ctx, muster.Options{ControlPlane: cp, Selection: muster.Scheduler}, flags))
 	case Managed:
 		return p.enterMuster(ctx, muster.Options{ControlPlane: cp}, append(flags, "--managed"))
 	case Empty:
@@ -189,7 +196,7 @@ func (p Programs) Launch(ctx context.Context, cp *controlplane.ControlPlane, c C
 }
 
 // withNativeGangs returns an entry whose scheduler has gang scheduling of its own.
-func withNativeGangs(e *Entry, err error) (*Entry, error) {
+func (p Programs) withNativeGangs(e *Entry, err error) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +205,11 @@ func withNativeGangs(e *Entry, err error) (*Entry, error) {
 		e.Stop()
 		return nil, err
 	}
-	e.scheduler.FeatureGates = controlplane.NativeGangsOf(release).Gates
+	native := controlplane.NativeGangsOf(release)
+	if p.trees {
+		native = native.WithTrees()
+	}
+	e.scheduler.FeatureGates = native.Gates
 	return e, nil
 }
 

@@ -19,7 +19,9 @@ import (
 // Labels of the pods that are created here.
 const (
 	measured = "example.com/measured"
-	gangOf   = "example.com/gang" // its gang, with any contender
+	gangOf   = "example.com/gang"  // its gang, with any contender, or its group in a tree
+	partOf   = "example.com/tree"  // its gang, for a pod of a tree
+	extra    = "example.com/extra" // a gang starts without it
 )
 
 // gangs are several groups of pods of the same size that ask for room alone.
@@ -68,43 +70,71 @@ func (g gangs) members() []*corev1.Pod {
 	return workload.Backlog(g.count*g.size, g.count)
 }
 
-// sizes are how many members each gang has, by its name.
-func (g gangs) sizes() map[string]int {
-	sizes := map[string]int{}
+// parts are the groups of each gang, and how many pods of each start together: one group, except in a tree.
+func (g gangs) parts() map[string]map[string]int {
+	parts := map[string]map[string]int{}
 	for _, p := range g.members() {
-		sizes[p.Labels["app"]]++
+		gang, group := p.Labels["app"], p.Labels["app"]
+		if part := p.Labels[partOf]; part != "" {
+			gang = part
+		}
+		if parts[gang] == nil {
+			parts[gang] = map[string]int{}
+		}
+		if p.Labels[extra] == "" {
+			parts[gang][group]++
+		}
 	}
-	return sizes
+	return parts
 }
 
-// groups are the PodGroups of the gangs as the contender wants them, none for one that knows
-// no gangs.
-func (g gangs) groups(
-	who contender.Contender,
-	native controlplane.NativeGangs,
-) (of schema.GroupVersionResource, groups []*unstructured.Unstructured) {
+// groups are the PodGroups of the gangs as the contender wants them, a group of groups before what is in it, and none for a
+// contender that knows no gangs.
+func (g gangs) groups(who contender.Contender, native controlplane.NativeGangs) (groups []*unstructured.Unstructured) {
 	var spec func(size int64) map[string]any
+	var version schema.GroupVersion
 	switch who {
 	case contender.Stock:
-		return of, nil
+		return nil
 	case contender.Native, assisted, served:
-		of = schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: native.Version, Resource: "podgroups"}
+		version = schema.GroupVersion{Group: "scheduling.k8s.io", Version: native.Version}
 		spec = func(size int64) map[string]any {
 			return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": size}}}
 		}
 	default:
-		of = v1alpha1.ResourceOf(v1alpha1.GroupX)
+		version = v1alpha1.ResourceOf(v1alpha1.GroupX).GroupVersion()
 		spec = func(size int64) map[string]any { return map[string]any{"minMember": size} }
 	}
-	sizes := g.sizes()
-	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		groups = append(groups, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": of.GroupVersion().String(), "kind": "PodGroup",
-			"metadata": map[string]any{"name": name, "namespace": workload.Namespace},
-			"spec":     spec(int64(sizes[name])),
-		}})
+	parts := g.parts()
+	for _, gang := range slices.Sorted(maps.Keys(parts)) {
+		if len(parts[gang]) > 1 {
+			groups = append(groups, newGroup(schema.GroupVersion{Group: version.Group, Version: "v1alpha3"}.WithKind("CompositePodGroup"), gang,
+				inWorkload(map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(len(parts[gang]))}}})))
+		}
+		for _, name := range slices.Sorted(maps.Keys(parts[gang])) {
+			of := spec(int64(parts[gang][name]))
+			if len(parts[gang]) > 1 {
+				of = inWorkload(of)
+				of["parentCompositePodGroupName"] = gang
+			}
+			groups = append(groups, newGroup(version.WithKind("PodGroup"), name, of))
+		}
 	}
-	return of, groups
+	return groups
+}
+
+// inWorkload names a Workload, as the API asks of groups in a tree. Nobody reads it.
+func inWorkload(spec map[string]any) map[string]any {
+	spec["workloadRef"] = map[string]any{"workloadName": "workload", "templateName": "template"}
+	return spec
+}
+
+func newGroup(kind schema.GroupVersionKind, name string, spec map[string]any) *unstructured.Unstructured {
+	group := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": workload.Namespace}, "spec": spec,
+	}}
+	group.SetGroupVersionKind(kind)
+	return group
 }
 
 // neighbours are pods of no gang that fit anywhere, beside contended pods too. Their names

@@ -41,13 +41,16 @@ func (p plan) newLaboratory(ctx context.Context, c benchCase, programs contender
 		return nil, err
 	}
 	nodes := workload.Generate(workload.Shape{Nodes: c.nodes, Seed: seed}).Nodes
+	native := controlplane.NativeGangsOf(release)
 	switch {
 	case c.gangs.contended:
 		level(nodes)
+	case c.gangs.mixed && release == binaries.Release136:
+		return nil, fmt.Errorf("the case %s has trees of groups, which Kubernetes 1.36 has not: name other cases in BENCH_CASES", caseMixed)
 	case c.gangs.mixed:
-		nodes = mixedNodes()
+		nodes, native = mixedNodes(), native.WithTrees()
 	}
-	l := &laboratory{programs: programs, native: controlplane.NativeGangsOf(release), wait: p.wait, scale: p.scale}
+	l := &laboratory{programs: programs.WithTrees(c.gangs.mixed), native: native, wait: p.wait, scale: p.scale}
 	l.Lab, err = lab.Start(ctx, lab.Options{
 		Nodes: nodes, CRDs: true, Poll: 5 * time.Millisecond,
 		ControlPlane: controlplane.Options{Release: release, APIServerFlags: l.native.APIServerFlags()},
@@ -69,7 +72,7 @@ func (l *laboratory) run(ctx context.Context, c benchCase, who contender.Contend
 	limit := patience + l.wait
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
-	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.Nodes, c.gangs.sizes())}
+	r := &cellRun{laboratory: l, who: who, gangs: c.gangs, witness: newWitness(l.Nodes, c.gangs.parts())}
 	watch, err := podwatch.StartFor(ctx, l.Client, measured, r.witness.observe)
 	if err != nil {
 		return came, err
@@ -117,10 +120,11 @@ func (r *cellRun) deleteGroups(ctx context.Context) error {
 }
 
 func (r *cellRun) eachGroup(what string, do func(dynamic.ResourceInterface, *unstructured.Unstructured) error) error {
-	resource, groups := r.gangs.groups(r.who, r.native)
-	for _, group := range groups {
+	for _, group := range r.gangs.groups(r.who, r.native) {
+		version, kind := group.GroupVersionKind().GroupVersion(), group.GetKind()
+		resource := version.WithResource(strings.ToLower(kind) + "s")
 		if err := do(r.Objects.Resource(resource).Namespace(workload.Namespace), group); err != nil {
-			return fmt.Errorf("%s PodGroup %s: %w", what, group.GetName(), err)
+			return fmt.Errorf("%s %s %s: %w", what, kind, group.GetName(), err)
 		}
 	}
 	return nil

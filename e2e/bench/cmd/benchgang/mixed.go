@@ -35,19 +35,23 @@ func mixedNodes() (nodes []*corev1.Node) {
 	return nodes
 }
 
-// mixedPods are the pods of gangs of several shapes. There is room for each gang. Two of three gangs have pods of 1 to 5 cores,
-// in any order, that fill their nodes except one core. The pods of the third have to be in one zone, and need more than the
-// smaller zone has.
+// mixedPods are the pods of gangs of several shapes. There is room for each gang. The pods of a third have to be in one zone,
+// and need more than the smaller zone has. A sixth are trees of two groups: one takes a node for each of two pods, the other
+// starts with one pod of one core, comes first, and has more pods than there is room for. The others have pods of 1 to 5 cores,
+// in any order, that fill their nodes except one core.
 func mixedPods(count int) (pods []*corev1.Pod) {
 	random := rand.New(rand.NewPCG(seed, 0)) // the same gangs each time
 	for gang := range count {
 		name, of := fmt.Sprintf("mixed-%02d", gang), map[string]string{pool: fmt.Sprint(gang)}
 		var cores []int
-		if gang%3 == 2 {
+		switch {
+		case gang%6 == 1:
+			pods = append(pods, treeOf(name, of)...)
+		case gang%3 == 2:
 			for range coresOfMixed + 1 + random.IntN(coresOfMixed) {
 				cores = append(cores, 1)
 			}
-		} else {
+		default:
 			for node := range nodesOfMixed {
 				for left := coresOfMixed - node/2; left > 0; left -= cores[len(cores)-1] {
 					cores = append(cores, min(left, 1+random.IntN(5)))
@@ -67,6 +71,23 @@ func mixedPods(count int) (pods []*corev1.Pod) {
 				}
 			}))
 		}
+	}
+	return pods
+}
+
+// treeOf are the pods of a tree.
+func treeOf(name string, nodes map[string]string) (pods []*corev1.Pod) {
+	for i := range nodesOfMixed * coresOfMixed {
+		group, cores := name+"-a", "1"
+		if i >= nodesOfMixed*coresOfMixed-2 {
+			group, cores = name+"-b", fmt.Sprint(coresOfMixed)
+		}
+		pods = append(pods, workload.NewPod(fmt.Sprintf("%s-%02d", group, i), cores, func(p *corev1.Pod) {
+			p.Labels["app"], p.Labels[partOf], p.Spec.NodeSelector = group, name, nodes
+			if cores == "1" && i > 0 {
+				p.Labels[extra] = "true"
+			}
+		}))
 	}
 	return pods
 }

@@ -59,7 +59,7 @@ func besideWaiting(ctx context.Context, r *cellRun) (came measurement, err error
 // waiting are the gangs that were never whole.
 func (r *cellRun) waiting() []string {
 	started := r.witness.started()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.gangs.sizes())), func(gang string) bool { return !started[gang].IsZero() })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(r.gangs.parts())), func(gang string) bool { return !started[gang].IsZero() })
 }
 
 // neighbours creates pods without a gang and says how long it took until each was bound.

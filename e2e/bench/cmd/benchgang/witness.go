@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -15,20 +14,20 @@ import (
 // witness has seen all that became of the pods of a cell. Its methods may be called from any
 // goroutine.
 type witness struct {
-	sizes map[string]int // of the gangs
+	gangs map[string]map[string]int // their groups, and how many pods of each start together
 
 	mu     sync.Mutex
 	ledger *fit.Ledger
-	bound  map[string]int              // pods of each gang that are bound now
-	whole  map[string]time.Time        // when each gang was whole
+	bound  map[string]int              // pods of each group that are bound now
+	enough map[string]time.Time        // when enough pods of each group were
 	await  map[string]chan<- time.Time // who is to hear that a pod is bound, by its name
 	faults []error
 }
 
-func newWitness(nodes []*corev1.Node, sizes map[string]int) *witness {
+func newWitness(nodes []*corev1.Node, gangs map[string]map[string]int) *witness {
 	w := &witness{
-		sizes: sizes, ledger: fit.NewLedger(),
-		bound: map[string]int{}, whole: map[string]time.Time{}, await: map[string]chan<- time.Time{},
+		gangs: gangs, ledger: fit.NewLedger(),
+		bound: map[string]int{}, enough: map[string]time.Time{}, await: map[string]chan<- time.Time{},
 	}
 	for _, n := range nodes {
 		w.ledger.Node(n)
@@ -62,10 +61,14 @@ func (w *witness) observe(before, now *corev1.Pod) {
 		heard <- at
 		delete(w.await, now.Name)
 	}
-	if gang := now.Labels[gangOf]; gang != "" {
-		w.bound[gang]++
-		if w.bound[gang] == w.sizes[gang] {
-			w.whole[gang] = at
+	if group := now.Labels[gangOf]; group != "" {
+		w.bound[group]++
+		gang := group
+		if tree := now.Labels[partOf]; tree != "" {
+			gang = tree
+		}
+		if w.bound[group] == w.gangs[gang][group] {
+			w.enough[group] = at
 		}
 	}
 }
@@ -83,17 +86,38 @@ func (w *witness) hear(name string) <-chan time.Time {
 func (w *witness) started() map[string]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return maps.Clone(w.whole)
+	return w.whole()
 }
 
-// partial is of how many gangs some pods are bound, and were never all of them.
+// whole is when the last group of each gang had enough pods.
+func (w *witness) whole() map[string]time.Time {
+	whole := map[string]time.Time{}
+	for gang, groups := range w.gangs {
+		enough := map[string]time.Time{}
+		for group := range groups {
+			if at, is := w.enough[group]; is {
+				enough[group] = at
+			}
+		}
+		if len(enough) == len(groups) {
+			whole[gang] = latest(enough)
+		}
+	}
+	return whole
+}
+
+// partial is how many gangs have pods that are bound, and were never whole.
 func (w *witness) partial() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	count := 0
-	for gang, bound := range w.bound {
-		if _, whole := w.whole[gang]; bound > 0 && !whole {
-			count++
+	count, whole := 0, w.whole()
+	for gang, groups := range w.gangs {
+		_, is := whole[gang]
+		for group := range groups {
+			if !is && w.bound[group] > 0 {
+				count++
+				break
+			}
 		}
 	}
 	return count
@@ -103,7 +127,7 @@ func (w *witness) partial() int {
 func (w *witness) progress() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return fmt.Sprintf("%d gangs were whole; pods bound of each: %v, of %v", len(w.whole), w.bound, w.sizes)
+	return fmt.Sprintf("%d gangs were whole; pods bound of each group: %v, of %v", len(w.whole()), w.bound, w.gangs)
 }
 
 // verdict is an error when something happened that must not.

@@ -38,7 +38,7 @@ func TestAGangIsWholeWhenTheLastOfItsPodsIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := twoLevelNodes()
 		pods := numbered(gangs{count: 1, size: 2, contended: true}.pods(withMuster))
-		w := newWitness(nodes, map[string]int{"app-0": 2, "app-1": 2})
+		w := newWitness(nodes, map[string]map[string]int{"app-0": {"app-0": 2}, "app-1": {"app-1": 2}})
 		began := time.Now()
 		for i, p := range pods {
 			w.observe(nil, p)
@@ -88,7 +88,7 @@ func TestAWitnessHearsOfWhatMustNotHappen(t *testing.T) {
 		}, "and then to " + nodes[1].Name},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWitness(nodes, map[string]int{"app-0": 2, "app-1": 2})
+			w := newWitness(nodes, map[string]map[string]int{"app-0": {"app-0": 2}, "app-1": {"app-1": 2}})
 			test.happens(w)
 			err := w.verdict()
 			if test.err == "" && err == nil {
@@ -105,7 +105,7 @@ func TestWhoWaitsForAPodHearsWhenItIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := twoLevelNodes()
 		p := numbered(neighbours("before-", 1))[0]
-		w := newWitness(nodes, map[string]int{"app-0": 1, "app-1": 1})
+		w := newWitness(nodes, map[string]map[string]int{"app-0": {"app-0": 1}, "app-1": {"app-1": 1}})
 		heard := w.hear(p.Name)
 		w.observe(nil, p)
 		select {
