@@ -41,6 +41,10 @@
 //   - No two claims hold one device.
 //   - When nothing goes wrong any more, no claim holds devices for a pod that is on no node, or gone.
 //
+// Where gangs are Kubernetes' own groups, some are in a tree (CompositePodGroup), and one rule more holds:
+//
+//   - No member of a gang in a tree is let go before enough gangs of the tree have enough members that are held or bound.
+//
 // A run ends as soon as all is settled. Nothing here trusts muster: the watches of the API server and the relays are judged,
 // and muster's word counts only for how long a gang that cannot start holds room. By turns of a few seeds, muster keeps no
 // gates, keeps them until the members of a gang exist, until there is a place for them, and runs for election, so that
@@ -99,6 +103,17 @@ func DeviceCampaign() faultcampaign.Campaign {
 		Figures: left.figures,
 		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
 			return (&lane{program: muster, write: writeDevices, left: left}).open(ctx, dir, progress)
+		},
+	}
+}
+
+// NativeCampaign is Campaign with Kubernetes' own groups, and trees of them, which need Kubernetes 1.37.
+func NativeCampaign() faultcampaign.Campaign {
+	return faultcampaign.Campaign{
+		Name: "native_gang", Target: "faults-gang KIND=native",
+		Counts: []string{gangsFigure, treesFigure, wholeFigure, repairedFigure, bindingsFigure, evictedFigure, vainFigure},
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{program: muster, write: writeNative}).open(ctx, dir, progress)
 		},
 	}
 }

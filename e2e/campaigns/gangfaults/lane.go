@@ -14,10 +14,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/devices"
@@ -63,8 +65,19 @@ type seat struct {
 // open starts everything for the scripts that are written.
 func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faultcampaign.Performer, err error) {
 	to := l.write(0).setup
+	options := controlplane.Options{Dir: dir, Controllers: controllers(to), Progress: progress}
+	if to.native {
+		release, err := binaries.Chosen()
+		if err != nil {
+			return nil, err
+		}
+		if release == binaries.Release136 {
+			return nil, errors.New("Kubernetes 1.36 has no groups of groups: leave KIND=native out")
+		}
+		options.APIServerFlags = controlplane.NativeGangsOf(release).WithTrees().APIServerFlags()
+	}
 	l.Lane, err = faultcampaign.OpenLane(
-		ctx, controlplane.Options{Dir: dir, Controllers: controllers(to), Progress: progress},
+		ctx, options,
 		map[string]int32{raised: 1000, urgent: 100_000},
 	)
 	defer func() {
@@ -221,7 +234,7 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, resource := range v1alpha1.Resources() {
+	for _, resource := range l.groupResources() {
 		source, err := history.Custom(ctx, l.Dynamic, resource)
 		if err != nil {
 			return nil, err
@@ -239,6 +252,14 @@ func (l *lane) sources(ctx context.Context) ([]history.Source, error) {
 	return append(sources, events), err
 }
 
+// groupResources are the resources of groups that a run may have.
+func (l *lane) groupResources() []schema.GroupVersionResource {
+	if l.setup.native {
+		return append(v1alpha1.Resources(), resources()...)
+	}
+	return v1alpha1.Resources()
+}
+
 // page returns muster's page about gangs.
 func (l *lane) page(ctx context.Context) string {
 	text, err := l.Muster.Page(ctx, "/debug/gangs")
@@ -251,7 +272,7 @@ func (l *lane) page(ctx context.Context) string {
 // clear deletes everything of a run and returns when it is gone.
 func (l *lane) clear(ctx context.Context, gone func() bool) error {
 	var groups []func(context.Context, metav1.DeleteOptions, metav1.ListOptions) error
-	for _, resource := range v1alpha1.Resources() {
+	for _, resource := range l.groupResources() {
 		groups = append(groups, l.Dynamic.Resource(resource).Namespace(workload.Namespace).DeleteCollection)
 	}
 	if l.setup.devices {
@@ -272,7 +293,18 @@ func (l *lane) Close() {
 // What scripts do to PodGroups.
 
 func (r *run) podGroups(like *unstructured.Unstructured) dynamic.ResourceInterface {
-	return r.lane.Dynamic.Resource(v1alpha1.ResourceOf(like.GroupVersionKind().Group)).Namespace(workload.Namespace)
+	of := v1alpha1.ResourceOf(like.GroupVersionKind().Group)
+	for i, resource := range resources() {
+		if like.GroupVersionKind().Group == resource.Group && isTree(like) == (i == 1) {
+			of = resource
+		}
+	}
+	return r.lane.Dynamic.Resource(of).Namespace(workload.Namespace)
+}
+
+// createGroup returns what has a group come.
+func createGroup(object *unstructured.Unstructured) func(context.Context, *run) error {
+	return func(ctx context.Context, r *run) error { return r.createPodGroup(ctx, object) }
 }
 
 func (r *run) createPodGroup(ctx context.Context, group *unstructured.Unstructured) error {
@@ -287,6 +319,9 @@ func (r *run) deletePodGroup(ctx context.Context, group *unstructured.Unstructur
 
 func (r *run) editMinMember(ctx context.Context, group *unstructured.Unstructured, to int) error {
 	patch := fmt.Appendf(nil, `{"spec": {"minMember": %d}}`, to)
+	if labelOf(group) == native {
+		patch = fmt.Appendf(nil, `{"spec": {"schedulingPolicy": {"gang": {"minCount": %d}}}}`, to)
+	}
 	_, err := r.podGroups(group).Patch(ctx, group.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	return faultcampaign.UnlessDone(err, "edit PodGroup", group.GetName())
 }

@@ -216,6 +216,7 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 			evictedFigure:  evicted.evicted,
 			vainFigure:     evicted.vain,
 			vigilsFigure:   len(r.vigil.writes),
+			treesFigure:    countTrees(r.script.gangs),
 		},
 		Longest: map[string]time.Duration{"partial": v.longest},
 	}

@@ -69,6 +69,8 @@ type setup struct {
 	plain int
 	// devices says that nodes have some, which members of gangs claim.
 	devices bool
+	// native says that gangs are Kubernetes' own groups.
+	native bool
 	// skew is by how much the clock of muster's machine is ahead of that of the others.
 	skew time.Duration
 }
@@ -180,6 +182,9 @@ func (w *writer) drawGang(priority string) *gang {
 	case 1:
 		label = v1alpha1.LabelMuster
 	}
+	if w.setup.native {
+		label = native
+	}
 	g := &gang{
 		name:      fmt.Sprintf("s%d-%c", w.seed, 'a'+rune(len(w.gangs))),
 		label:     label,
@@ -192,8 +197,11 @@ func (w *writer) drawGang(priority string) *gang {
 		priority:  priority,
 	}
 	g.replicas = g.minMember + r.IntN(3)
-	if label == v1alpha1.LabelMuster {
+	if label == v1alpha1.LabelMuster || label == native {
 		g.timeout = gangTimeout
+	}
+	if label == native {
+		g.match, g.lax = "", false
 	}
 	if priority == "" && r.IntN(4) == 0 {
 		g.priority = raised
@@ -203,6 +211,9 @@ func (w *writer) drawGang(priority string) *gang {
 		g.asks = g.milliCPU * int64(g.minMember)
 	case 2:
 		g.asks = 1_000_000 // more than there is
+	}
+	if label == native {
+		g.asks = 0
 	}
 	w.claimDevices(g)
 	w.gangs[g.name] = g
@@ -218,9 +229,7 @@ func matchPolicies() []v1alpha1.MatchPolicy {
 func (w *writer) addEvents(g *gang) {
 	at := w.within(window / 4)
 	if object := g.podGroup(); object != nil {
-		w.add(
-			event{at: at, what: "create PodGroup " + g.name, do: func(ctx context.Context, r *run) error { return r.createPodGroup(ctx, object) }},
-		)
+		w.add(event{at: at, what: "create PodGroup " + g.name, do: createGroup(object)})
 	}
 	spread := w.within(window/10) + 1
 	for i := range g.replicas {
@@ -285,6 +294,7 @@ type gang struct {
 	timeout   time.Duration
 	match     v1alpha1.MatchPolicy // "" for the default
 	lax       bool                 // its mode is NonStrict
+	tree      *tree                // that it is in, nil for none
 	with      []string             // the groups that start together, this one among them; none when it is alone
 	// asks is the minResources of the PodGroup, in thousandths of a core; 0 for none.
 	asks int64
@@ -303,7 +313,11 @@ func (g *gang) hopeless() bool { return g.replicas-len(g.refused) < g.minMember 
 // pod makes the number-th member.
 func (g *gang) pod(number int) *corev1.Pod {
 	p := workload.NewPod(memberName(g.name, number), workload.Milli(g.milliCPU), workload.OfPriority(g.priority))
-	p.Labels = map[string]string{g.label: g.name}
+	if g.label == native {
+		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &g.name}
+	} else {
+		p.Labels = map[string]string{g.label: g.name}
+	}
 	if g.label == v1alpha1.LabelMuster {
 		p.Annotations = g.says()
 		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(g.minMember)
@@ -353,6 +367,9 @@ func (g *gang) says() map[string]string {
 
 // podGroup is the object of the gang, nil if it has none.
 func (g *gang) podGroup() *unstructured.Unstructured {
+	if g.label == native {
+		return g.nativeGroup()
+	}
 	apiGroup := v1alpha1.APIGroupOf(g.label)
 	if apiGroup == "" {
 		return nil

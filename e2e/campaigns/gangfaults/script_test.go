@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/campaigns/faultcampaign/faulttest"
 )
@@ -28,13 +29,20 @@ func TestGangsStartWholeAheadOfPlainSchedulersWhateverGoesWrong(t *testing.T) {
 	faulttest.FindsNothing(t, AheadCampaign(), 6, 3)
 }
 
+func TestKubernetesOwnGroupsAndTreesOfThemStartWholeWhateverGoesWrong(t *testing.T) {
+	if release, err := binaries.Chosen(); err != nil || release == binaries.Release136 {
+		t.Skipf("SKIP: Kubernetes 1.36 has no CompositePodGroups (%v)", err)
+	}
+	faulttest.FindsNothing(t, NativeCampaign(), 11, 5)
+}
+
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
-		for _, write := range []func(uint64) *script{write, writeAhead} {
+		for _, write := range []func(uint64) *script{write, writeAhead, writeNative} {
 			diff := cmp.Diff(
 				write(seed),
 				write(seed),
-				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}),
+				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}, tree{}),
 				cmpopts.IgnoreFields(event{}, "do"),
 			)
 			if diff != "" {
@@ -47,11 +55,8 @@ func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 func TestEveryFaultIsDrawn(t *testing.T) {
 	drawn := map[faultcampaign.Fault]bool{}
 	held, atCommit, nominated, lifted := 0, 0, 0, 0
-	for seed := range uint64(600) {
-		s := write(seed / 2)
-		if seed%2 == 1 {
-			s = writeAhead(seed / 2)
-		}
+	for seed := range uint64(900) {
+		s := []func(uint64) *script{write, writeAhead, writeNative}[seed%3](seed / 3)
 		for _, e := range s.events {
 			drawn[e.fault] = true
 			switch m := e.moment; {

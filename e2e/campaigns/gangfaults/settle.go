@@ -63,6 +63,9 @@ func (s *state) unsettled() (because []string) {
 // the gang could start; 0 when it could not. All members of a bundle are alike. Members that the scheduler
 // refuses by itself may have places as well.
 func (s *state) fitting(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {
+	if gangs[key].tree != "" {
+		return s.fittingInTree(nodes, pods, gangs, key)
+	}
 	parts := []standing{gangs[key]}
 	for _, name := range gangs[key].with {
 		if name != key.name {
@@ -171,6 +174,9 @@ func readStatus(object *unstructured.Unstructured) groupStatus {
 // lies are what the status of PodGroups says that is not so.
 func (s *state) lies() (lies []string) {
 	for key, group := range s.groups {
+		if key.label == native {
+			continue // muster writes none
+		}
 		if why := group.status.lie(group.minMember, s.standing(key)); why != "" {
 			lies = append(lies, fmt.Sprintf("the status of PodGroup %s: %s", key.name, why))
 		}

@@ -54,6 +54,7 @@ func judgeStarts(history []entry, calls []call, end time.Time, behind time.Durat
 				)
 			}
 		}
+		findings = append(findings, told.judgeTree(calls, c.gang, c.pod, c.let)...)
 		if len(findings) == before {
 			begun.Insert(c.pod)
 		}
@@ -71,9 +72,11 @@ type chronicle struct {
 type chapter struct {
 	from time.Time
 	// least is how many must start together, 0 when nothing says it, and 1 when they may start one by one.
-	least    int
-	with     []string // that start together with it
-	assigned []string // pods that are bound, or have succeeded in the present life of the PodGroup
+	least     int
+	with      []string // that start together with it
+	tree      string   // that it is in, and how many gangs of that start together
+	treeLeast int
+	assigned  []string // pods that are bound, or have succeeded in the present life of the PodGroup
 }
 
 func newChronicle(history []entry, slack time.Duration) chronicle {
@@ -81,7 +84,7 @@ func newChronicle(history []entry, slack time.Duration) chronicle {
 	for _, e := range history {
 		for _, key := range s.apply(e) {
 			g := s.standing(key)
-			now := chapter{from: e.at, least: g.minMember, with: g.with}
+			now := chapter{from: e.at, least: g.minMember, with: g.with, tree: g.tree, treeLeast: s.trees[g.tree]}
 			if g.satisfied() {
 				now.least = min(now.least, 1)
 			}

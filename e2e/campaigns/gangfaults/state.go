@@ -31,6 +31,7 @@ type state struct {
 	groups map[groupKey]podGroup
 	told   map[types.UID]string // by muster, about pods without a PodGroup
 	ended  map[types.UID]uint64 // the version at which a pod was first seen to have succeeded
+	trees  map[string]int       // how many gangs of a tree start together, by its name
 	once   map[groupKey]bool    // it has been whole, in the present life of its PodGroup
 	claims map[string]*resourcev1.ResourceClaim
 }
@@ -44,7 +45,8 @@ type podGroup struct {
 	since     uint64 // the version at which it was first seen
 	created   time.Time
 	minMember int
-	milliCPU  int64 // of minResources
+	milliCPU  int64  // of minResources
+	tree      string // that it is in, "" for none
 	says      map[string]string
 	status    groupStatus
 	// reason is why it waits, "" when it does not say or says only that it does.
@@ -69,7 +71,7 @@ func newState() *state {
 	return &state{
 		nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{},
 		groups: map[groupKey]podGroup{}, told: map[types.UID]string{}, ended: map[types.UID]uint64{}, once: map[groupKey]bool{},
-		claims: map[string]*resourcev1.ResourceClaim{},
+		claims: map[string]*resourcev1.ResourceClaim{}, trees: map[string]int{},
 	}
 }
 
@@ -93,6 +95,8 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		if e.gone {
 			delete(s.pods, e.pod.UID)
 		}
+	case e.group != nil && isTree(e.group):
+		turned = s.applyTree(e)
 	case e.group != nil:
 		key := groupKey{labelOf(e.group), e.group.GetName()}
 		turned = append(turned, key)
@@ -127,6 +131,9 @@ func (s *state) applyGroup(key groupKey, e entry) {
 		return
 	}
 	now := readPodGroup(e.group)
+	if key.label == native {
+		now = readNative(e.group)
+	}
 	if now.since = e.version; is && was.uid == now.uid {
 		now.since = was.since
 	} else {
@@ -147,12 +154,18 @@ func saysWhy(reason string) bool {
 }
 
 func keyOf(p *corev1.Pod) groupKey {
+	if group := p.Spec.SchedulingGroup; group != nil {
+		return groupKey{native, *group.PodGroupName}
+	}
 	label, name, _ := v1alpha1.GroupLabel(p.Labels)
 	return groupKey{label, name}
 }
 
 func labelOf(group *unstructured.Unstructured) string {
 	apiGroup, _, _ := strings.Cut(group.GetAPIVersion(), "/")
+	if apiGroup == resources()[0].Group {
+		return native
+	}
 	for _, label := range v1alpha1.GroupLabels() {
 		if v1alpha1.APIGroupOf(label) == apiGroup {
 			return label
@@ -264,6 +277,7 @@ type standing struct {
 	reason  string        // that it waits for
 	match   v1alpha1.MatchPolicy
 	with    []string // the names of groups that it starts together with
+	tree    string   // that it is in, "" for none
 	once    bool     // it has been whole
 	asks    int64    // minResources, in thousandths of a core
 }
@@ -273,7 +287,7 @@ func (s *state) standing(key groupKey) standing {
 	g := standing{once: s.once[key]}
 	group, exists := s.groups[key]
 	if exists {
-		g.minMember, g.reason, g.asks = group.minMember, group.reason, group.milliCPU
+		g.minMember, g.reason, g.asks, g.tree = group.minMember, group.reason, group.milliCPU, group.tree
 		g.hear(group.says)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
@@ -291,7 +305,7 @@ func (s *state) standing(key groupKey) standing {
 		}
 		g.count(pod)
 	}
-	if !exists {
+	if !exists || key.label == native {
 		g.reason = s.reasonOf(g.pending)
 	}
 	return g

@@ -1,0 +1,234 @@
+package gangfaults
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/e2e/campaigns/faultcampaign"
+	"muster.dev/muster/e2e/fit"
+	"muster.dev/muster/e2e/workload"
+)
+
+// Kubernetes' own groups: gangs whose pods name them in spec.schedulingGroup, and trees of them.
+
+// native stands for the label of a gang that is one of Kubernetes' own.
+const native = "spec.schedulingGroup"
+
+// resources are their resources, of Kubernetes 1.37: PodGroups, and groups of groups.
+func resources() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		{Group: "scheduling.k8s.io", Version: "v1beta1", Resource: "podgroups"},
+		{Group: "scheduling.k8s.io", Version: "v1alpha3", Resource: "compositepodgroups"},
+	}
+}
+
+const groupInTree faultcampaign.Fault = "tree of gangs"
+
+// treesFigure is how many trees there were.
+const treesFigure = "trees"
+
+// nativeSetupOf returns the setup of a seed. No gate keeps pods of these groups.
+func nativeSetupOf(seed uint64) setup {
+	return setup{native: true, elects: seed/seedsPerSetup%2 == 1, skew: skewOf(seed)}
+}
+
+// writeNative draws the script of a seed, for a scheduler that calls muster, and gangs that are Kubernetes' own groups.
+func writeNative(seed uint64) *script {
+	return draw(seed, nativeSetupOf(seed), (*writer).addNativeFaults)
+}
+
+// addNativeFaults is addFaults without gangs whose members end, as muster does not follow pods of these groups that have.
+func (w *writer) addNativeFaults() {
+	var all faultcampaign.Urn
+	all.Add(3, w.killScheduler)
+	all.Add(6, w.killMuster)
+	all.Add(10, w.deleteMember)
+	all.Add(10, w.editMinMember)
+	all.Add(8, w.deletePodGroup)
+	all.Add(6, w.delayPodGroup)
+	all.Add(8, w.loseNode)
+	all.Add(6, w.cordonNode)
+	all.Add(8, func() { w.addPod(urgent, urgentPod) })
+	all.Add(8, w.addCompetitor)
+	all.Add(8, w.addPreemptor)
+	all.Add(3, w.stickMember)
+	w.addDelays(&all)
+	w.addCallFaults(&all)
+	for range 3 + w.rand.IntN(6) {
+		all.Draw(w.rand)
+	}
+	for range 1 + w.rand.IntN(2) {
+		w.addTree()
+	}
+}
+
+// tree is a group of groups.
+type tree struct {
+	name    string
+	atLeast int // of its gangs start together
+}
+
+// addTree has two to four gangs come in a tree that starts with some of them. Their pods are alike, so that whether there is
+// room for some does not depend on who goes where.
+func (w *writer) addTree() {
+	first := w.drawGang("")
+	parts := []*gang{first}
+	for range 1 + w.rand.IntN(3) {
+		other := w.drawGang("")
+		other.milliCPU, other.priority = first.milliCPU, first.priority
+		parts = append(parts, other)
+	}
+	of := &tree{first.name + "-tree", 1 + w.rand.IntN(len(parts))}
+	object := of.object(first.priority)
+	w.add(event{at: w.within(window / 2), fault: groupInTree, what: "create CompositePodGroup " + of.name, do: createGroup(object)})
+	for _, g := range parts {
+		g.minMember, g.tree = min(g.minMember, 3), of
+		g.replicas = g.minMember + w.rand.IntN(2)
+		w.addEvents(g)
+	}
+}
+
+// object is the group of groups, of a priority class unless that is "".
+func (t *tree) object(class string) *unstructured.Unstructured {
+	return newNative(resources()[1], "CompositePodGroup", t.name, class, map[string]any{
+		"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(t.atLeast)}}, "workloadRef": reference(),
+	})
+}
+
+// nativeGroup is the object of a gang.
+func (g *gang) nativeGroup() *unstructured.Unstructured {
+	spec := map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(g.minMember)}}}
+	if g.tree != nil {
+		spec["parentCompositePodGroupName"], spec["workloadRef"] = g.tree.name, reference()
+	}
+	return newNative(resources()[0], "PodGroup", g.name, g.priority, spec)
+}
+
+// reference names a Workload, as the API asks of groups in a tree. Nobody reads it.
+func reference() map[string]any {
+	return map[string]any{"workloadName": "workload", "templateName": "template"}
+}
+
+func newNative(of schema.GroupVersionResource, kind, name, class string, spec map[string]any) *unstructured.Unstructured {
+	if class != "" {
+		spec["priorityClassName"] = class
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": workload.Namespace}, "spec": spec,
+	}}
+	object.SetGroupVersionKind(of.GroupVersion().WithKind(kind))
+	return object
+}
+
+// readNative reads a PodGroup of Kubernetes' own. Only events say why its pods wait.
+func readNative(object *unstructured.Unstructured) podGroup {
+	minCount, _, _ := unstructured.NestedInt64(object.Object, "spec", "schedulingPolicy", "gang", "minCount")
+	parent, _, _ := unstructured.NestedString(object.Object, "spec", "parentCompositePodGroupName")
+	return podGroup{
+		uid: object.GetUID(), created: object.GetCreationTimestamp().Time, minMember: int(minCount), tree: parent,
+	}
+}
+
+// isTree reports whether an object is a group of groups.
+func isTree(object *unstructured.Unstructured) bool { return object.GetKind() == "CompositePodGroup" }
+
+// applyTree enters an event of a group of groups, and names the gangs that it may turn.
+func (s *state) applyTree(e entry) (turned []groupKey) {
+	name := e.group.GetName()
+	atLeast, _, _ := unstructured.NestedInt64(e.group.Object, "spec", "schedulingPolicy", "gang", "minGroupCount")
+	if s.trees[name] = int(atLeast); e.gone {
+		delete(s.trees, name)
+	}
+	for key, group := range s.groups {
+		if key.label == native && group.tree == name {
+			turned = append(turned, key)
+		}
+	}
+	return turned
+}
+
+// fittingInTree is fitting for a gang that is in a tree: beside it as few others as the tree needs, the smallest ones first.
+func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {
+	own := gangs[key]
+	least, known := s.trees[own.tree]
+	if !known || own.minMember == 0 || len(own.usable()) < own.lacks() {
+		return 0
+	}
+	whole, others := 0, []standing(nil)
+	for other, g := range gangs {
+		switch {
+		case g.tree != own.tree || other == key:
+		case g.whole():
+			whole++
+		case g.minMember > 0 && len(g.usable()) >= g.lacks():
+			others = append(others, g)
+		}
+	}
+	need := max(least-whole-1, 0)
+	if own.whole() {
+		need = 0 // its other pods come one by one
+	}
+	if len(others) < need {
+		return 0
+	}
+	slices.SortFunc(others, func(a, b standing) int { return a.lacks() - b.lacks() })
+	missing, all := own.lacks(), slices.Clone(own.usable())
+	for _, g := range others[:need] {
+		missing += g.lacks()
+		all = append(all, g.usable()...)
+	}
+	if fits := fit.Together(nodes, pods, all); fits >= max(missing, 1) && len(own.usable()) > 0 {
+		return fits
+	}
+	return 0
+}
+
+// judgeTree judges that a member of a gang in a tree was let go: enough gangs of the tree must have, or have had, enough members
+// that are held or bound.
+func (c chronicle) judgeTree(calls []call, gang, pod string, at time.Time) []finding {
+	now := c.last(gang, at)
+	if now.tree == "" || now.treeLeast == 0 {
+		return nil
+	}
+	ready := sets.New[string]()
+	for other := range c.of {
+		if c.last(other, at).tree != now.tree {
+			continue
+		}
+		least := c.least(other, at)
+		if least != math.MaxInt && c.assigned(other, at).Union(c.held(calls, other, at)).Len() >= least {
+			ready.Insert(other)
+		}
+	}
+	if ready.Len() >= now.treeLeast {
+		return nil
+	}
+	return []finding{faultcampaign.Found(
+		startedBelow, "pod %s is let go when %d gangs of %s are ready, of %d that must start together", pod, ready.Len(), now.tree, now.treeLeast,
+	)}
+}
+
+// last is the state of a gang at a time, the zero value before it has one.
+func (c chronicle) last(gang string, at time.Time) (last chapter) {
+	for chapter := range c.between(gang, at, at) {
+		last = chapter
+	}
+	return last
+}
+
+// countTrees counts the trees that gangs are in.
+func countTrees(gangs map[string]*gang) int {
+	trees := sets.New[string]()
+	for _, g := range gangs {
+		if g.tree != nil {
+			trees.Insert(g.tree.name)
+		}
+	}
+	return trees.Len()
+}
