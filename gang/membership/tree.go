@@ -43,11 +43,13 @@ func Root(pod *cluster.Pod) Key {
 	return Key{}
 }
 
-// Choices yields the sets of gangs that would have a gang start that is in a tree of groups (the others of Leaf are all of the
-// tree), the best first. Each begins with the gang itself. It is alone once all groups of groups above it have started. Otherwise
-// there are enough others for the uppermost that has not, as few as may be: at first gangs that have started or have places,
-// which are in each set, then by their standing, priority and name. There is a hindrance when too few gangs are there, or enough
-// others hold places.
+// Choices yields the sets of gangs of a tree with which one of them would start, the best first. Each begins with that gang. The
+// leaves are all gangs of the tree.
+//
+// A gang that has started is alone, and so is one below groups of groups that have all started. Otherwise a set has just enough
+// gangs for the uppermost group of groups that has not: first gangs that have started or hold places, which are in each set,
+// then others, by their standing, priority and name. There is a hindrance when too few gangs are there, or enough others hold
+// places.
 //
 // Kubernetes asks the same of CompositePodGroups, and its scheduler tries one set.
 func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
@@ -60,7 +62,7 @@ func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
 	}
 	root = root.below[0]
 	path := root.pathTo(of)
-	for path[0].standing() == Started && len(path) > 1 {
+	for len(path) > 1 && (path[0].standing() == Started || path[len(path)-1].standing() == Started) {
 		path = path[1:]
 	}
 	top := path[0]

@@ -66,7 +66,8 @@ func TestGangsOfATreeAreChosen(t *testing.T) {
 		},
 		"enough others have started": {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "b", []string{"b"}},
 		"it has started itself":      {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "a", []string{"a"}},
-		"too few have started":       {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a b", "a c"}},
+		"too few have started":       {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a"}},
+		"one whose partner has lost members":   {leaves{"r:2/a": started, "r:2/b": begun, "r:2/c": whole}, "b", []string{"b a"}},
 		"too few are there": {leaves{"r:3/a": whole, "r:3/b": whole}, "b", []string{
 			"waiting for members of 1 more of the groups of r to be created",
 		}},

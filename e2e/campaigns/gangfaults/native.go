@@ -193,7 +193,7 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 // that are held or bound.
 func (c chronicle) judgeTree(calls []call, gang, pod string, at time.Time) []finding {
 	now := c.last(gang, at)
-	if now.tree == "" || now.treeLeast == 0 {
+	if now.tree == "" || now.treeLeast == 0 || c.assigned(gang, at).Len() >= c.least(gang, at) { // it has started
 		return nil
 	}
 	ready := sets.New[string]()
