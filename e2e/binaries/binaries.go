@@ -48,6 +48,9 @@ const (
 	Prometheus    Binary = "prometheus"
 	Promtool      Binary = "promtool"
 	Helm          Binary = "helm"
+	// Controllers of others.
+	JobSet          Binary = "jobset"
+	LeaderWorkerSet Binary = "leaderworkerset"
 )
 
 // program is built from a main package.
@@ -69,12 +72,16 @@ var packages = []program{
 // extras lists the programs beside them, each alone in its recipe, a directory of recipes.
 var extras = map[Binary]struct {
 	recipe, path, tags string
+	// source is the module whose files are of use as well, "" for none.
+	source string
 }{
 	MetricsServer: {recipe: "metricsserver", path: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	// Without service discovery, which is most of Prometheus.
-	Prometheus: {recipe: "prometheus", path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
-	Promtool:   {recipe: "promtool", path: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd,netgo"},
-	Helm:       {recipe: "helm", path: "helm.sh/helm/v4/cmd/helm"},
+	Prometheus:      {recipe: "prometheus", path: "github.com/prometheus/prometheus/cmd/prometheus", tags: "remove_all_sd,netgo"},
+	Promtool:        {recipe: "promtool", path: "github.com/prometheus/prometheus/cmd/promtool", tags: "remove_all_sd,netgo"},
+	Helm:            {recipe: "helm", path: "helm.sh/helm/v4/cmd/helm"},
+	JobSet:          {recipe: "jobset", path: "sigs.k8s.io/jobset", source: "sigs.k8s.io/jobset"},
+	LeaderWorkerSet: {recipe: "leaderworkerset", path: "sigs.k8s.io/lws/cmd", source: "sigs.k8s.io/lws"},
 }
 
 // Set is a directory of binaries.
@@ -126,6 +133,19 @@ func EnsureExtra(ctx context.Context, b Binary, progress io.Writer) (string, err
 	}
 	set, err := recipe.ensure(ctx, progress)
 	return set.Path(b), err
+}
+
+// Source returns the directory of the module of which a program beside those of a control plane is built.
+func Source(ctx context.Context, b Binary) (string, error) {
+	extra := extras[b]
+	if extra.source == "" {
+		return "", fmt.Errorf("nothing is known of the source of %s", b)
+	}
+	module, err := moduleDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	return goList(ctx, filepath.Join(module, "binaries", "recipes", extra.recipe), "{{.Dir}}", extra.source)
 }
 
 func (r recipe) ensure(ctx context.Context, progress io.Writer) (Set, error) {
