@@ -100,12 +100,23 @@ type Affiliation struct {
 	Together []string
 	// Why says in words what makes it a member, or why it is none.
 	Why string
+	// Owner is the reference to the object that makes it a member, nil when that is no object.
+	Owner *metav1.OwnerReference
 	// Unseen says that its gang is not known yet, as an object that names it is yet to be shown.
 	Unseen bool
 }
 
 func (a *Affiliation) equal(other *Affiliation) bool {
-	return a.Kind == other.Kind && a.Gang == other.Gang && a.Why == other.Why && a.Unseen == other.Unseen && a.AsksAsMuchAs(other)
+	return a.Kind == other.Kind && a.Gang == other.Gang && a.Why == other.Why && a.Unseen == other.Unseen && a.AsksAsMuchAs(other) &&
+		a.owner() == other.owner()
+}
+
+// owner returns the UID of the owner, "" when there is none.
+func (a *Affiliation) owner() types.UID {
+	if a.Owner == nil {
+		return ""
+	}
+	return a.Owner.UID
 }
 
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.

@@ -96,7 +96,7 @@ func (s *State) Order() []membership.Key {
 func (s *State) Report() []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, g.summary())
+		all = append(all, s.summary(g))
 	}
 	return all
 }
@@ -108,7 +108,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: g.summary(), Members: []Member{}}
+		about := Details{Summary: s.summary(g), Members: []Member{}}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -125,7 +125,7 @@ func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return g.summary(), g.members[uid].about(now), true
+	return s.summary(g), g.members[uid].about(now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -140,9 +140,9 @@ func (p *member) about(now time.Time) Member {
 	return m
 }
 
-func (g *group) summary() Summary {
+func (s *State) summary(g *group) Summary {
 	c := g.counts
-	s := Summary{
+	sum := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound] + c[leaving],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
@@ -150,27 +150,15 @@ func (g *group) summary() Summary {
 	}
 	spec, not := g.asked()
 	if not == nil {
-		s.MinMember = spec.MinMember
+		sum.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
-			s.Deadline = g.deadline(spec)
+			sum.Deadline = g.deadline(spec)
 		}
 	}
-	if s.Bound+s.Succeeded+c[binding] < s.MinMember || not != nil {
-		s.Why = g.whyItWaits().why
+	if sum.Bound+sum.Succeeded+c[binding] < sum.MinMember || not != nil {
+		sum.Why = s.whyItWaits(g).why
 	}
-	return s
-}
-
-// whyItWaits returns why the group waits. One that was let go may wait for members that kube-scheduler refuses: for a volume
-// or the like, which muster knows nothing of.
-func (g *group) whyItWaits() waiting {
-	if g.reason != "" {
-		return g.waiting
-	}
-	if p := g.left(); p != nil {
-		return waiting{status.Unschedulable, p.whyLeft()}
-	}
-	return waiting{}
+	return sum
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false
@@ -180,11 +168,18 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	if g == nil {
 		return status.Observation{}, false
 	}
-	waits := g.whyItWaits()
-	return status.Observation{
-		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()),
+	waits := s.whyItWaits(g)
+	o := status.Observation{
+		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Owners: membership.Owners(g.pods()),
 		Reason: waits.reason, Message: waits.why, Note: s.note(g),
-	}, true
+	}
+	if spec, not := g.asked(); not == nil {
+		o.MinMember = spec.MinMember
+	}
+	if first := g.members[g.first]; first != nil {
+		o.Member = first.pod.Pod
+	}
+	return o, true
 }
 
 // note returns further remarks on a group besides why it waits.
@@ -233,10 +228,10 @@ func (g *group) statusCounts() status.Counts {
 	return c
 }
 
-func (g *group) pods() iter.Seq[*corev1.Pod] {
-	return func(yield func(*corev1.Pod) bool) {
+func (g *group) pods() iter.Seq[*cluster.Pod] {
+	return func(yield func(*cluster.Pod) bool) {
 		for _, p := range g.members {
-			if !yield(p.pod.Pod) {
+			if !yield(p.pod) {
 				return
 			}
 		}
@@ -248,19 +243,20 @@ type Waiting struct {
 	Group   membership.Key
 	Reason  status.Reason
 	Why     string
-	Members []*corev1.Pod // that have been pending for long enough, in the order of the scheduler
+	Members []*cluster.Pod // that have been pending for long enough, in the order of the scheduler
 }
 
 // Waits returns the groups that do not merely wait for others, with a bounded number of their members that have
 // been pending for a time.
 func (s *State) Waits(now time.Time, most int, since time.Duration) []Waiting {
 	var all []Waiting
-	for _, g := range s.those(func(g *group) bool { return g.reason != "" && g.reason != status.Waiting }) {
-		w := Waiting{Group: g.key, Reason: g.reason, Why: g.why}
+	for _, g := range s.those(func(g *group) bool { return g.reason != status.None && g.reason != status.Waiting }) {
+		waits := s.whyItWaits(g)
+		w := Waiting{Group: g.key, Reason: waits.reason, Why: waits.why}
 		members := g.in(pending)
 		for _, p := range members[:min(len(members), most)] {
 			if now.Sub(p.since) >= since {
-				w.Members = append(w.Members, p.pod.Pod)
+				w.Members = append(w.Members, p.pod)
 			}
 		}
 		all = append(all, w)

@@ -17,7 +17,7 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 	kind, name, names := s.Names(pod)
 	switch {
 	case names && chain.Named != nil:
-		return s.groups[kind].affiliate(pod, chain.Named)
+		return s.groups[kind].affiliate(pod, chain.Named, s.groups[kind].names(chain.Named))
 	case names && chain.Awaited:
 		return cluster.Affiliation{
 			Kind: string(s.groups[kind].Name), Unseen: true, Why: fmt.Sprintf("there is no %s %s in its namespace yet", kind.Kind, name),
@@ -40,9 +40,13 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 	if chain.Lost != nil {
 		return lost(chain)
 	}
-	for _, owner := range slices.Backward(chain.Owners) {
+	for i, owner := range slices.Backward(chain.Owners) {
 		if kind := s.owners[owner.Kind()]; kind != nil && !owner.Asks.Silent() {
-			return kind.affiliate(pod, owner)
+			below := metav1.Object(pod)
+			if i > 0 {
+				below = chain.Owners[i-1]
+			}
+			return kind.affiliate(pod, owner, metav1.GetControllerOfNoCopy(below))
 		}
 	}
 	return s.unasked(pod, chain)
@@ -61,8 +65,15 @@ func (s *Set) left(names bool) cluster.Affiliation {
 	return cluster.Affiliation{Why: "it names its group in a way that muster does not know"}
 }
 
-// affiliate says to which gang of an owner, or of a group, a pod belongs.
-func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliation {
+// names returns a reference to a group that a pod names.
+func (k *Kind) names(group *cluster.Owner) *metav1.OwnerReference {
+	return &metav1.OwnerReference{
+		APIVersion: k.Groups[0].GroupVersion().String(), Kind: group.Kind().Kind, Name: group.Name, UID: group.UID,
+	}
+}
+
+// affiliate says to which gang of an owner, or of a group, to which there is a reference a pod belongs.
+func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner, ref *metav1.OwnerReference) cluster.Affiliation {
 	if owner.Asks.Left != "" {
 		return cluster.Affiliation{Why: owner.Asks.Left}
 	}
@@ -78,6 +89,7 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner) cluster.Affiliat
 		name += "/" + instance
 	}
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
+	belongs.Owner = ref
 	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
 	if belongs.Gang != "" && owner.Asks.Assisted {
 		belongs.Assisted = true

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,6 +97,43 @@ func TestToWhatAPodBelongs(t *testing.T) {
 			got := set.Affiliate(pod, &test.chain)
 			if got.Gang != test.gang || got.MinMember != test.least || !strings.Contains(got.Why, test.why) {
 				t.Errorf("it belongs to %+v", got)
+			}
+		})
+	}
+}
+
+// An event about the gang of a pod is told to whom people created.
+func TestAnAffiliationRefersToTheOwnerThatCounts(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Lower", "Upper", "Group"})
+	toUpper := metav1.OwnerReference{APIVersion: "example.com/v1beta1", Kind: "Upper", Name: "upper", UID: "u", Controller: new(true)}
+	lower, upper, group := object("Lower", operators.Whole(2)), object("Upper", operators.Whole(4)), object("Group", operators.Whole(4))
+	lower.OwnerReferences = []metav1.OwnerReference{toUpper}
+	group.UID = "g"
+	for name, test := range map[string]struct {
+		labels map[string]string
+		chain  cluster.Chain
+		want   metav1.OwnerReference
+	}{
+		"the owner of its owner": {nil, cluster.Chain{Owners: []*cluster.Owner{lower, upper}}, toUpper},
+		"its controller": {
+			nil, cluster.Chain{Owners: []*cluster.Owner{lower}},
+			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Lower", Name: "lower", UID: "l", Controller: new(true)},
+		},
+		"a group that it names": {
+			map[string]string{"group": "group"}, cluster.Chain{Owners: []*cluster.Owner{lower, upper}, Named: group},
+			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Group", Name: "group", UID: "g"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: test.labels, OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "example.com/v1", Kind: "Lower", Name: "lower", UID: "l", Controller: new(true)},
+			}}}
+			got := set.Affiliate(pod, &test.chain)
+			if got.Owner == nil {
+				t.Fatalf("no owner is referred to: %+v", got)
+			}
+			if diff := cmp.Diff(test.want, *got.Owner); diff != "" {
+				t.Errorf("the reference (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/api/seeded"
+	"muster.dev/muster/cluster"
 )
 
 // newPodGroup is a group of three that has a status.
@@ -32,7 +33,7 @@ func first() time.Time { return time.Unix(1_637_488_800, 0) }
 func condition(status metav1.ConditionStatus, reason Reason, message string, since time.Time) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.PodGroupScheduledCondition, Status: status, ObservedGeneration: 2,
-		Reason: string(reason), Message: message, LastTransitionTime: metav1.NewTime(since),
+		Reason: reason.String(), Message: message, LastTransitionTime: metav1.NewTime(since),
 	}}
 }
 
@@ -172,7 +173,7 @@ func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
 					Running: few.Draw(t, "running"), Succeeded: few.Draw(t, "succeeded"), Failed: few.Draw(t, "failed"),
 				},
 				OccupiedBy: rapid.SampledFrom([]string{"", "default/job"}).Draw(t, "owner"),
-				Reason:     rapid.SampledFrom([]Reason{"", Unschedulable, TimedOut}).Draw(t, "reason"),
+				Reason:     rapid.SampledFrom([]Reason{None, Unschedulable, TimedOut}).Draw(t, "reason"),
 			}
 		}
 		podGroup, now := newPodGroup(v1alpha1.PodGroupStatus{}), first()
@@ -203,23 +204,23 @@ func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
 }
 
 func TestOccupiedBy(t *testing.T) {
-	owned := func(namespace string, owners ...string) *corev1.Pod {
+	owned := func(namespace string, owners ...string) *cluster.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
 		for _, name := range owners {
 			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{Name: name})
 		}
-		return pod
+		return cluster.NewPod(pod)
 	}
 	tests := []struct {
 		name string
-		pods []*corev1.Pod
+		pods []*cluster.Pod
 		want string
 	}{
 		{name: "no pods"},
-		{name: "a pod without an owner", pods: []*corev1.Pod{owned("a")}},
+		{name: "a pod without an owner", pods: []*cluster.Pod{owned("a")}},
 		{
 			name: "owners in order, each once",
-			pods: []*corev1.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")},
+			pods: []*cluster.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")},
 			want: "a/launcher,a/workers",
 		},
 	}
