@@ -30,6 +30,7 @@ type Publisher struct {
 	clock   clock.WithTicker
 	cluster *cluster.Cluster
 	news    *news
+	marks   *marks
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them under the lock
 }
 
@@ -75,6 +76,9 @@ func (p *Publisher) Run(ctx context.Context, clients Clients) error {
 			}
 			for _, told := range slices.Concat(p.unknown(), p.news.untold()) {
 				events.Tell(status.Event{SchedulerName: told.schedulerName, About: told.pod, Reason: told.reason, Words: told.why})
+			}
+			for _, event := range p.marks.look() {
+				events.Tell(event)
 			}
 			events.Due()
 		}
@@ -134,7 +138,8 @@ func (p *Publisher) compare(label string, now cluster.CustomTable, changed sets.
 	p.tables[label] = now
 }
 
-// toOwners returns what the owners of a group's members are told of it: nothing of one that another scheduler is to place.
+// toOwners returns what the owners of a group's members are told of it, and who is told that they disagree: nothing of one
+// that another scheduler is to place.
 func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
@@ -147,18 +152,34 @@ func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
 	}
 	reason, words := o.Say()
 	for _, owner := range o.Owners {
-		event := status.Event{
-			SchedulerName: o.SchedulerName, About: owner, Group: key.Label + " " + key.String(), Reason: reason, Words: words, Ends: true,
+		all = append(all, status.Event{About: owner, Reason: reason, Words: words, Ends: true})
+	}
+	if o.Dissent != "" {
+		all = append(all, dissent(&o))
+	}
+	for i := range all {
+		event := &all[i]
+		event.SchedulerName, event.Group = o.SchedulerName, key.Label+" "+key.String()
+		if key.Name != event.About.GetName() {
+			event.Words = fmt.Sprintf("gang %s: %s", key, event.Words)
 		}
-		if o.Member != nil { // so that the API server tells events about several groups from each other
+		if o.Member != nil && o.Member.GetUID() != event.About.GetUID() { // the API server tells events about several groups apart by it
 			event.Related = o.Member
 		}
-		if key.Name != owner.Name {
-			event.Words = fmt.Sprintf("gang %s: %s", key, words)
-		}
-		all = append(all, event)
 	}
 	return all
+}
+
+// dissent returns what is told of members that disagree: to one of those who may set it right.
+func dissent(o *status.Observation) status.Event {
+	event := status.Event{About: o.Member, Reason: status.MembersDisagree, Words: o.Dissent}
+	switch {
+	case o.PodGroup != nil:
+		event.About = o.PodGroup
+	case len(o.Owners) > 0:
+		event.About = o.Owners[0]
+	}
+	return event
 }
 
 // unknown are members to tell about, since there is no PodGroup that could say why they

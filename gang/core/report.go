@@ -39,8 +39,9 @@ type Summary struct {
 	// How many pods have finished.
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
-	// Why it waits, in words; "" when it does not.
-	Why string `json:"why,omitempty"`
+	// Why it waits, in words; "" when it does not. Note is a further remark on it.
+	Why  string `json:"why,omitempty"`
+	Note string `json:"note,omitempty"`
 	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
 	// that plan ends without quorum. They are zero when there is none.
 	Denied   time.Time `json:"denied,omitzero"`
@@ -148,6 +149,7 @@ func (s *State) summary(g *group) Summary {
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
+	sum.Note = s.note(g)
 	spec, not := g.asked()
 	if not == nil {
 		sum.MinMember = spec.MinMember
@@ -171,7 +173,7 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	waits := s.whyItWaits(g)
 	o := status.Observation{
 		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Owners: membership.Owners(g.pods()),
-		Reason: waits.reason, Message: waits.why, Note: s.note(g),
+		Reason: waits.reason, Message: waits.why, Note: s.note(g), Dissent: g.dissent(),
 	}
 	if spec, not := g.asked(); not == nil {
 		o.MinMember = spec.MinMember
@@ -191,6 +193,9 @@ func (s *State) note(g *group) string {
 	}
 	if g.spec != nil && g.spec.Cut != "" {
 		notes = append(notes, g.spec.Cut)
+	}
+	if dissent := g.dissent(); dissent != "" {
+		notes = append(notes, dissent)
 	}
 	others := g.those(func(p *member) bool { return p.stage < due && p.pod.Spec.SchedulerName != g.schedulerName })
 	if len(others) > 0 {

@@ -42,7 +42,32 @@ func (p part) lacks(more int, to *group) waiting {
 	if p.group != to {
 		why += " in " + p.key.String()
 	}
+	if never := p.spec.Withheld(p.pods()); never != "" {
+		return waiting{status.MembersWithheld, why + ", in vain: " + never}
+	}
 	return waiting{status.MembersMissing, why}
+}
+
+// dissent says in words how members disagree about the minimum, "" when they do not.
+func (g *group) dissent() string {
+	if g.unasked() != nil {
+		return ""
+	}
+	return g.spec.Dissent(g.pods())
+}
+
+// Mistakes returns of how many groups members disagree about the minimum, and how many ask for members that come only once
+// others have started.
+func (s *State) Mistakes() (disagree, withheld int) {
+	for _, g := range s.groups {
+		if g.dissent() != "" {
+			disagree++
+		}
+		if s.whyItWaits(g).reason == status.MembersWithheld {
+			withheld++
+		}
+	}
+	return disagree, withheld
 }
 
 // corrects has the scheduler ask again about members that it was told of what is over: that something is asked for that does

@@ -25,14 +25,19 @@ func Owners(members iter.Seq[*cluster.Pod]) []*metav1.PartialObjectMetadata {
 			ref = metav1.GetControllerOfNoCopy(member.Pod)
 		}
 		if ref != nil && owners[ref.UID] == nil {
-			owners[ref.UID] = &metav1.PartialObjectMetadata{
-				TypeMeta:   metav1.TypeMeta{APIVersion: ref.APIVersion, Kind: ref.Kind},
-				ObjectMeta: metav1.ObjectMeta{Namespace: member.Namespace, Name: ref.Name, UID: ref.UID},
-			}
+			owners[ref.UID] = Subject(member.Namespace, ref)
 		}
 	}
 	all := slices.SortedFunc(maps.Values(owners), func(a, b *metav1.PartialObjectMetadata) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return all[:min(len(all), mostOwners)]
+}
+
+// Subject returns the owner that a pod of a namespace refers to, as an event may be about it.
+func Subject(namespace string, ref *metav1.OwnerReference) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: ref.APIVersion, Kind: ref.Kind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: ref.Name, UID: ref.UID},
+	}
 }

@@ -34,7 +34,9 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 			continue
 		}
 		if said, is := kind.Says(pod, controller); is {
-			return affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+			belongs := affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+			belongs.Ignored = said.Asks.Alone != ""
+			return belongs
 		}
 	}
 	if chain.Lost != nil {
@@ -90,6 +92,9 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner, ref *metav1.Owne
 	}
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
 	belongs.Owner = ref
+	if owner.Asks.Late != "" {
+		belongs.Late = fmt.Sprintf("its %s %s %s", owner.Kind().Kind, owner.Name, owner.Asks.Late)
+	}
 	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
 	if belongs.Gang != "" && owner.Asks.Assisted {
 		belongs.Assisted = true
@@ -183,8 +188,8 @@ func lost(chain *cluster.Chain) cluster.Affiliation {
 func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
 	if kind, name, names := s.Names(pod); names {
 		return cluster.Affiliation{
-			Kind: string(s.groups[kind].Name),
-			Why:  fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+			Kind: string(s.groups[kind].Name), Ignored: true,
+			Why: fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
 		}
 	}
 	if top := uppermost(pod, chain); top != nil {
@@ -200,7 +205,37 @@ func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation
 			return cluster.Affiliation{Kind: string(kind.Name), Why: why}
 		}
 	}
+	return s.unreadMark(pod)
+}
+
+// unreadMark says of a pod whose marks are of a kind that nobody has switched on that they are not read.
+func (s *Set) unreadMark(pod *corev1.Pod) cluster.Affiliation {
+	for _, kind := range s.off {
+		mark := markOf(kind, pod)
+		if mark == "" {
+			continue
+		}
+		return cluster.Affiliation{Kind: string(kind.Name), Ignored: true, Why: fmt.Sprintf("its %s: %s is not in gangs.kinds", mark, kind.Name)}
+	}
 	return cluster.Affiliation{}
+}
+
+// markOf returns the label or annotation by which a pod is of a kind that reads no owners, as in "label a"; "" for none.
+func markOf(kind *Kind, pod *corev1.Pod) string {
+	if len(kind.Owners) > 0 {
+		return ""
+	}
+	for _, label := range append(kind.Marks.Labels, kind.Label) {
+		if pod.Labels[label] != "" {
+			return "label " + label
+		}
+	}
+	for _, annotation := range kind.Marks.Annotations {
+		if pod.Annotations[annotation] != "" {
+			return "annotation " + annotation
+		}
+	}
+	return ""
 }
 
 // uppermost returns the reference to the uppermost owner of a pod, whether that is read or not; nil when it has none.

@@ -154,6 +154,37 @@ func TestAPodIsToldWhichKindIsOff(t *testing.T) {
 	}
 }
 
+// Nobody would know otherwise why its pods start one by one.
+func TestAMarkOfAKindThatIsOffIsIgnored(t *testing.T) {
+	all := some()
+	all[2].Marks = operators.Marks{Labels: []string{"group"}, Annotations: []string{"example.com/group"}}
+	for name, test := range map[string]struct {
+		on   []config.GangKind
+		pod  metav1.ObjectMeta
+		want string
+	}{
+		"a label": {
+			[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"group": "g"}}, "its label group: Group is not in gangs.kinds",
+		},
+		"an annotation": {
+			[]config.GangKind{"Upper"}, metav1.ObjectMeta{Annotations: map[string]string{"example.com/group": "g"}},
+			"its annotation example.com/group: Group is not in gangs.kinds",
+		},
+		"it is on, and the cluster has none": {
+			[]config.GangKind{"Group"}, metav1.ObjectMeta{Labels: map[string]string{"group": "g"}},
+			"it names Group g, and the cluster has no Group of example.com",
+		},
+		"no mark": {[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"app": "g"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := operators.NewSet(all, test.on).Affiliate(&corev1.Pod{ObjectMeta: test.pod}, &cluster.Chain{})
+			if got.Ignored != (test.want != "") || got.Why != test.want {
+				t.Errorf("it belongs to %+v", got)
+			}
+		})
+	}
+}
+
 func TestOnlyWhatCanBeANameNamesAGroup(t *testing.T) {
 	set := operators.NewSet(some(), []config.GangKind{"Group", "Upper"})
 	for name, want := range map[string]bool{

@@ -154,10 +154,10 @@ func (e *Events) topic(name string) *topic {
 	return t
 }
 
-// topic names the object and the group. An eviction is no reason to wait, and is told whatever was said before.
+// topic names the object and the group. What is no reason to wait is told whatever was said before.
 func (e *Event) topic() string {
 	name := string(e.About.GetUID()) + "/" + e.Group
-	if e.Reason == Preempted {
+	if e.Reason.beside() {
 		name += "/" + e.Reason.String()
 	}
 	return name

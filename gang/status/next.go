@@ -32,8 +32,8 @@ type Observation struct {
 	Owners []*metav1.PartialObjectMetadata
 	// Member is the pod of the group that was created first, nil when there is none.
 	Member *corev1.Pod
-	// Note is a further remark, "" for none.
-	Note string
+	// Note is a further remark, "" for none, and Dissent the part of it about members that disagree.
+	Note, Dissent string
 	// Reason and Message say why the group waits. They are left out when it does not, and may
 	// be empty: then the counts speak.
 	Reason  Reason

@@ -19,6 +19,8 @@ const (
 	PodGroupInvalid
 	// PodGroupNotFound: the PodGroup that a pod names does not exist in its namespace.
 	PodGroupNotFound
+	// MembersWithheld: members that minMember counts are made only once others have started, so that none ever does.
+	MembersWithheld
 	// MembersMissing: fewer than minMember pods exist.
 	MembersMissing
 	// MembersFailed: pods have failed, and those left are fewer than minMember.
@@ -37,6 +39,10 @@ const (
 	Scheduled
 	// Preempted: the pod was evicted to make room for a gang.
 	Preempted
+	// MembersDisagree: members say different numbers of how many must start together.
+	MembersDisagree
+	// MarkIgnored: a mark on a pod names a gang, or says something of one, and has no effect.
+	MarkIgnored
 	reasons
 )
 
@@ -52,11 +58,16 @@ func Reasons() []Reason {
 // String returns the name, in CamelCase as the API has it; "" for None.
 func (r Reason) String() string {
 	return [reasons]string{
-		None: "", PodGroupInvalid: "PodGroupInvalid", PodGroupNotFound: "PodGroupNotFound", MembersMissing: "MembersMissing",
+		None: "", PodGroupInvalid: "PodGroupInvalid", PodGroupNotFound: "PodGroupNotFound",
+		MembersWithheld: "MembersWithheld", MembersMissing: "MembersMissing",
 		MembersFailed: "MembersFailed", NamespaceLimit: "NamespaceLimit", Unschedulable: "Unschedulable", TimedOut: "TimedOut",
 		Evicting: "Evicting", Waiting: "Waiting", Scheduled: "Scheduled", Preempted: "Preempted",
+		MembersDisagree: "MembersDisagree", MarkIgnored: "MarkIgnored",
 	}[r]
 }
+
+// beside reports whether the reason says nothing of what a group waits for, so that it is told beside those.
+func (r Reason) beside() bool { return r > Scheduled }
 
 // patience returns how long the reason has to last before anybody is told of it: most that pass by themselves have by then.
 func (r Reason) patience() time.Duration {
@@ -71,7 +82,8 @@ func (r Reason) eventType() string {
 	switch r {
 	case MembersMissing, Evicting, Waiting, Scheduled, Preempted:
 		return corev1.EventTypeNormal
-	case None, PodGroupInvalid, PodGroupNotFound, MembersFailed, NamespaceLimit, Unschedulable, TimedOut:
+	case None, PodGroupInvalid, PodGroupNotFound, MembersWithheld, MembersFailed, NamespaceLimit, Unschedulable, TimedOut,
+		MembersDisagree, MarkIgnored:
 	}
 	return corev1.EventTypeWarning
 }
