@@ -219,6 +219,9 @@ func (g *group) freely() int {
 func (g *group) statusCounts() status.Counts {
 	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
+		if p.stage == leaving {
+			c.Leaving++
+		}
 		switch {
 		case p.stage >= bound && p.pod.Status.Phase == corev1.PodRunning:
 			c.Running++

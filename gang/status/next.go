@@ -40,7 +40,7 @@ type Observation struct {
 	Message string
 }
 
-// Next returns the status that a group is to have: the phase and the condition Scheduled
+// Next returns the status that a group is to have: the phase and the conditions
 // follow from the counts, the times also from the status before.
 //
 // The status of a group that has finished stays as it is when its pods are cleaned up. The next pod starts it
@@ -71,9 +71,10 @@ func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 			next.ScheduleStartTime = &at
 		}
 	}
-	condition := scheduled(o, next.Phase)
-	condition.LastTransitionTime = at
-	meta.SetStatusCondition(&next.Conditions, condition)
+	for _, condition := range []metav1.Condition{scheduled(o, next.Phase), satisfied(o, next.Phase)} {
+		condition.LastTransitionTime = at
+		meta.SetStatusCondition(&next.Conditions, condition)
+	}
 	return next
 }
 
@@ -92,6 +93,20 @@ func scheduled(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 	if reason == Scheduled {
 		condition.Status = metav1.ConditionTrue
 	}
+	return condition
+}
+
+// satisfied returns the condition of that type, without the time. Unlike Scheduled it counts no pod that is being deleted.
+func satisfied(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
+	condition := scheduled(o, phase)
+	minMember := o.minMember()
+	switch {
+	case o.Counts.satisfies(minMember):
+	case condition.Status == metav1.ConditionTrue:
+		condition.Status, condition.Reason = metav1.ConditionFalse, MembersMissing.String()
+		condition.Message = fmt.Sprintf("%d of %d pods are bound, and %d of them are being deleted", o.Counts.scheduled(), minMember, o.Counts.Leaving)
+	}
+	condition.Type = v1alpha1.PodGroupSatisfiedCondition
 	return condition
 }
 

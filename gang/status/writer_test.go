@@ -258,8 +258,9 @@ func TestAPatchIsForAVersionAndHasOnlyWhatChanged(t *testing.T) {
 		defer w.mu.Unlock()
 		at := time.Now().UTC().Format(time.RFC3339)
 		want := []string{`status {"metadata":{"resourceVersion":"2","uid":"u"},"status":{"conditions":[{"lastTransitionTime":"` + at +
-			`","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled","status":"True","type":"Scheduled"}],` +
-			`"running":4,"scheduleStartTime":"` + at + `","scheduled":4,"succeeded":null}}`}
+			`","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled","status":"True","type":"Scheduled"},` +
+			`{"lastTransitionTime":"` + at + `","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled",` +
+			`"status":"True","type":"Satisfied"}],"running":4,"scheduleStartTime":"` + at + `","scheduled":4,"succeeded":null}}`}
 		if diff := cmp.Diff(want, w.patches); diff != "" {
 			w.Errorf("want (-) got (+):\n%s", diff)
 		}
