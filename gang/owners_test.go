@@ -11,9 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/status"
 )
 
 // job returns a Job whose pods start together.
@@ -75,6 +78,47 @@ func TestAnOwnerIsToldWhyItsPodsWait(t *testing.T) {
 		}
 		wants("when they have started", "batch/v1 Job train: Scheduled at least 3 pods are bound")
 	})
+}
+
+func TestAnOwnerWhosePodsNeverWaitedIsToldNothing(t *testing.T) {
+	for name, room := range map[string]string{"they start at once": "3", "they wait for room": "2"} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				recorder := events.NewFakeRecorder(10)
+				told := status.NewEvents(func(string) events.EventRecorder { return recorder }, clock.RealClock{})
+				tell := func() {
+					p.after(time.Second)
+					for _, key := range p.Publisher.Changed() {
+						for _, event := range p.Publisher.toOwners(key) {
+							told.Tell(event)
+						}
+					}
+				}
+				train := job("train", 3)
+				pods := members("train", 3, "1", ownedBy(train))
+				p.set(node("a", room), train)
+				p.set(objects(pods)...)
+				tell()
+				if room == "2" {
+					p.after(time.Minute)
+					p.set(node("a", "3"))
+					p.after(6 * time.Second)
+				}
+				p.permit(pods...)
+				for _, pod := range pods {
+					p.bound(pod)
+				}
+				tell()
+				want := 0
+				if room == "2" {
+					want = 2 // why they wait, and that it is over
+				}
+				if got := len(recorder.Events); got != want {
+					t.Errorf("%d events, want %d", got, want)
+				}
+			})
+		})
+	}
 }
 
 func TestControllersOfMarkedPodsAreToldOfTheirGang(t *testing.T) {
