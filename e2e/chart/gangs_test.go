@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/e2e/lab"
 )
 
-// Three API groups have PodGroups, those of Kubernetes' own among them, and kubectl takes one of them for "podgroups".
+// Three API groups have PodGroups, Kubernetes' own among them, and kubectl takes one of them for "podgroups".
 func TestKubectlFindsPodGroupsOfAnyAPIGroup(t *testing.T) {
 	release, err := binaries.Chosen()
 	if err != nil {
