@@ -40,7 +40,7 @@ func TestPagesNameTheAPIGroupOfPodGroups(t *testing.T) {
 		}
 		pages++
 		page, err := os.ReadFile(path)
-		for _, line := range strings.Split(string(page), "\n") {
+		for line := range strings.SplitSeq(string(page), "\n") {
 			if bare.MatchString(line) {
 				t.Errorf("%s: %s", path, line)
 			}

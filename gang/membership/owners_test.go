@@ -40,9 +40,14 @@ func TestPeopleLookAtTheOwnerThatMakesPodsAGang(t *testing.T) {
 	}{
 		{"nobody owns them", []*cluster.Pod{pod(nil, "g"), pod(nil, "g", ref("Config", "c"))}, nil},
 		{"an owner of their owners", []*cluster.Pod{pod(&set, "", ref("Job", "a")), pod(&set, "", ref("Job", "b"))}, []string{"JobSet n/train"}},
-		{"their own marks count", []*cluster.Pod{pod(&set, "g", ref("Job", "b")), pod(&set, "g", ref("Job", "a"))}, []string{"Job n/a", "Job n/b"}},
+		{
+			"their own marks count",
+			[]*cluster.Pod{pod(&set, "g", ref("Job", "b")), pod(&set, "g", ref("Job", "a"))},
+			[]string{"Job n/a", "Job n/b"},
+		},
 		{"there are many", many, []string{
-			"Job n/j-00", "Job n/j-01", "Job n/j-02", "Job n/j-03", "Job n/j-04", "Job n/j-05", "Job n/j-06", "Job n/j-07", "Job n/j-08", "Job n/j-09",
+			"Job n/j-00", "Job n/j-01", "Job n/j-02", "Job n/j-03", "Job n/j-04",
+			"Job n/j-05", "Job n/j-06", "Job n/j-07", "Job n/j-08", "Job n/j-09",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -116,11 +116,13 @@ func TestAnAffiliationRefersToTheOwnerThatCounts(t *testing.T) {
 	}{
 		"the owner of its owner": {nil, cluster.Chain{Owners: []*cluster.Owner{lower, upper}}, toUpper},
 		"its controller": {
-			nil, cluster.Chain{Owners: []*cluster.Owner{lower}},
+			nil,
+			cluster.Chain{Owners: []*cluster.Owner{lower}},
 			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Lower", Name: "lower", UID: "l", Controller: new(true)},
 		},
 		"a group that it names": {
-			map[string]string{"group": "group"}, cluster.Chain{Owners: []*cluster.Owner{lower, upper}, Named: group},
+			map[string]string{"group": "group"},
+			cluster.Chain{Owners: []*cluster.Owner{lower, upper}, Named: group},
 			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Group", Name: "group", UID: "g"},
 		},
 	} {
@@ -167,11 +169,13 @@ func TestAMarkOfAKindThatIsOffIsIgnored(t *testing.T) {
 			[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"group": "g"}}, "its label group: Group is not in gangs.kinds",
 		},
 		"an annotation": {
-			[]config.GangKind{"Upper"}, metav1.ObjectMeta{Annotations: map[string]string{"example.com/group": "g"}},
+			[]config.GangKind{"Upper"},
+			metav1.ObjectMeta{Annotations: map[string]string{"example.com/group": "g"}},
 			"its annotation example.com/group: Group is not in gangs.kinds",
 		},
 		"it is on, and the cluster has none": {
-			[]config.GangKind{"Group"}, metav1.ObjectMeta{Labels: map[string]string{"group": "g"}},
+			[]config.GangKind{"Group"},
+			metav1.ObjectMeta{Labels: map[string]string{"group": "g"}},
 			"it names Group g, and the cluster has no Group of example.com",
 		},
 		"no mark": {[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"app": "g"}}, ""},

@@ -104,7 +104,8 @@ func satisfied(o Observation, phase v1alpha1.PodGroupPhase) metav1.Condition {
 	case o.Counts.satisfies(minMember):
 	case condition.Status == metav1.ConditionTrue:
 		condition.Status, condition.Reason = metav1.ConditionFalse, MembersMissing.String()
-		condition.Message = fmt.Sprintf("%d of %d pods are bound, and %d of them are being deleted", o.Counts.scheduled(), minMember, o.Counts.Leaving)
+		condition.Message = fmt.Sprintf(
+			"%d of %d pods are bound, and %d of them are being deleted", o.Counts.scheduled(), minMember, o.Counts.Leaving)
 	}
 	condition.Type = v1alpha1.PodGroupSatisfiedCondition
 	return condition
