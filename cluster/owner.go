@@ -65,6 +65,9 @@ type Asks struct {
 	Apart bool
 	// Alone says in words why the pods start one by one, "" when they do not.
 	Alone string
+	// Late says in words which pods are made only once others have started, "" when all are made at once. No minimum that
+	// somebody else sets may count them.
+	Late string
 	// Assisted says that kube-scheduler starts the pods together itself, and muster shows it the places.
 	Assisted bool
 	// Left says in words why the pods are left to kube-scheduler, which starts them together itself, "" when they are not.
@@ -76,8 +79,9 @@ type Asks struct {
 }
 
 func (a *Asks) equal(other *Asks) bool {
-	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Left == other.Left &&
-		a.Assisted == other.Assisted && a.Parent == other.Parent && a.Groups == other.Groups && slices.Equal(a.Roles, other.Roles)
+	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Late == other.Late &&
+		a.Left == other.Left && a.Assisted == other.Assisted && a.Parent == other.Parent && a.Groups == other.Groups &&
+		slices.Equal(a.Roles, other.Roles)
 }
 
 // GroupReference names a group that no owner reference leads to.
@@ -112,12 +116,28 @@ type Affiliation struct {
 	Above []GroupOfGroups
 	// Why says in words what makes it a member, or why it is none.
 	Why string
+	// Late says in words which pods of its owner are made only once others have started, "" for none.
+	Late string
+	// Ignored says that marks on the pod name a gang and have no effect; Why says why.
+	Ignored bool
+	// Owner is the reference to the object that makes it a member, nil when that is no object.
+	Owner *metav1.OwnerReference
 	// Unseen says that its gang is not known yet, as an object that names it is yet to be shown.
 	Unseen bool
 }
 
 func (a *Affiliation) equal(other *Affiliation) bool {
-	return a.Kind == other.Kind && a.Gang == other.Gang && a.Why == other.Why && a.Unseen == other.Unseen && a.AsksAsMuchAs(other)
+	return a.Kind == other.Kind && a.Gang == other.Gang && a.Why == other.Why && a.Unseen == other.Unseen && a.Ignored == other.Ignored &&
+		a.Late == other.Late && a.AsksAsMuchAs(other) &&
+		a.owner() == other.owner()
+}
+
+// owner returns the UID of the owner, "" when there is none.
+func (a *Affiliation) owner() types.UID {
+	if a.Owner == nil {
+		return ""
+	}
+	return a.Owner.UID
 }
 
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.

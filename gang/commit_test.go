@@ -353,7 +353,7 @@ func TestAGangThatHasStartedDoesNotSayWhyItWaited(t *testing.T) {
 		}
 		p.set(podGroup("g", 2))
 		p.wantHeld("when that is taken back", false, append(p.start(pods[1]), call)...)
-		if o, _ := p.Publisher.Observe(named("g")); o.Reason != "" || o.Message != "" {
+		if o, _ := p.Publisher.Observe(named("g")); o.Reason != status.None || o.Message != "" {
 			t.Errorf("then it waits because of %q: %s", o.Reason, o.Message)
 		}
 	})

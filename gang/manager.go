@@ -146,17 +146,23 @@ func New(o Options) *Manager {
 		state: core.New(o.Limits.Limits),
 		holds: holds{waiting: map[core.HoldID]*hold{}, took: metrics.holds},
 	}
-	o.Registerer.MustRegister(newCensus(machine))
+	marks := newMarks(news)
+	o.Registerer.MustRegister(newCensus(machine), newMistakes(machine, marks))
 	return &Manager{
 		Verbs:    &Verbs{machine: machine, refusals: metrics.refusals, completion: completion{machine: machine}},
 		Observer: &Observer{machine: machine},
 		Publisher: &Publisher{
-			machine: machine, log: o.Logger, clock: o.Clock, cluster: o.Cluster, news: news, tables: map[string]cluster.CustomTable{},
+			machine: machine, log: o.Logger, clock: o.Clock, cluster: o.Cluster, news: news, marks: marks, tables: map[string]cluster.CustomTable{},
 		},
 		machine: machine,
 		limits:  o.Limits,
 		ahead:   ahead{machine: machine},
-		follow:  sync.OnceValue(func() func() { return o.Cluster.FollowPods(machine.inbox.put) }),
+		follow: sync.OnceValue(func() func() {
+			return o.Cluster.FollowPods(func(state cluster.PodState) {
+				machine.inbox.put(state)
+				marks.put(state)
+			})
+		}),
 	}
 }
 

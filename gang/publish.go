@@ -22,13 +22,15 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Publisher keeps the status of PodGroups true, and tells people by events why groups wait.
+// Publisher keeps the status of PodGroups true, and tells people by events why groups wait: on their PodGroups, on the
+// owners of their pods, or on the pods.
 type Publisher struct {
 	machine *machine
 	log     *slog.Logger
 	clock   clock.WithTicker
 	cluster *cluster.Cluster
 	news    *news
+	marks   *marks
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them under the lock
 }
 
@@ -39,8 +41,9 @@ type Clients struct {
 }
 
 const (
-	// publishEvery is the period of looking for something to publish.
-	publishEvery = 500 * time.Millisecond
+	// publishEvery is the period of looking for something to publish: with what a status waits for more changes it is less
+	// than a second.
+	publishEvery = 250 * time.Millisecond
 	// mostTold is how many members of a group there are events about.
 	mostTold = 10
 )
@@ -51,7 +54,7 @@ func (p *Publisher) Run(ctx context.Context, clients Clients) error {
 	if err != nil {
 		return fmt.Errorf("record events: %w", err)
 	}
-	events := status.NewEvents(recorders)
+	events := status.NewEvents(recorders, p.clock)
 	writer := status.NewWriter(status.Options[membership.Key]{
 		Logger: p.log, Clock: p.clock, Client: clients.Dynamic, Events: events, Observe: p.Observe,
 	})
@@ -67,10 +70,17 @@ func (p *Publisher) Run(ctx context.Context, clients Clients) error {
 		case <-tick.C():
 			for _, key := range p.Changed() {
 				writer.Enqueue(key)
+				for _, event := range p.toOwners(key) {
+					events.Tell(event)
+				}
 			}
 			for _, told := range slices.Concat(p.unknown(), p.news.untold()) {
-				events.Tell(told.schedulerName, told.pod, nil, told.reason, told.why)
+				events.Tell(status.Event{SchedulerName: told.schedulerName, About: told.pod, Reason: told.reason, Words: told.why})
 			}
+			for _, event := range p.marks.look() {
+				events.Tell(event)
+			}
+			events.Due()
 		}
 	}
 }
@@ -128,8 +138,52 @@ func (p *Publisher) compare(label string, now cluster.CustomTable, changed sets.
 	p.tables[label] = now
 }
 
+// toOwners returns what the owners of a group's members are told of it, and who is told that they disagree: nothing of one
+// that another scheduler is to place.
+func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
+	p.machine.mu.Lock()
+	defer p.machine.mu.Unlock()
+	o, known := p.machine.state.Observe(key)
+	if o.SchedulerName = p.news.reporter(o.SchedulerName); !known || o.SchedulerName == "" {
+		return nil
+	}
+	if object := p.machine.view.PodGroup(key); object != nil {
+		o.PodGroup = object.PodGroup
+	}
+	reason, words := o.Say()
+	for _, owner := range o.Owners {
+		all = append(all, status.Event{About: owner, Reason: reason, Words: words, Ends: true})
+	}
+	if o.Dissent != "" {
+		all = append(all, dissent(&o))
+	}
+	for i := range all {
+		event := &all[i]
+		event.SchedulerName, event.Group = o.SchedulerName, key.Label+" "+key.String()
+		if key.Name != event.About.GetName() {
+			event.Words = fmt.Sprintf("gang %s: %s", key, event.Words)
+		}
+		if o.Member != nil && o.Member.GetUID() != event.About.GetUID() { // the API server tells events about several groups apart by it
+			event.Related = o.Member
+		}
+	}
+	return all
+}
+
+// dissent returns what is told of members that disagree: to one of those who may set it right.
+func dissent(o *status.Observation) status.Event {
+	event := status.Event{About: o.Member, Reason: status.MembersDisagree, Words: o.Dissent}
+	switch {
+	case o.PodGroup != nil:
+		event.About = o.PodGroup
+	case len(o.Owners) > 0:
+		event.About = o.Owners[0]
+	}
+	return event
+}
+
 // unknown are members to tell about, since there is no PodGroup that could say why they
-// wait. It may be on its way: a second is enough for most.
+// wait, and nobody owns them. A PodGroup may be on its way: a second is enough for most.
 func (p *Publisher) unknown() (all []told) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
@@ -138,7 +192,9 @@ func (p *Publisher) unknown() (all []told) {
 			continue
 		}
 		for _, pod := range w.Members {
-			all = append(all, told{pod, p.news.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
+			if len(membership.Owners(slices.Values([]*cluster.Pod{pod}))) == 0 {
+				all = append(all, told{pod.Pod, p.news.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
+			}
 		}
 	}
 	return all

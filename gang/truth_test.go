@@ -29,12 +29,12 @@ func TestWhyAGangWaitedIsNotSaidOnceItHasPlaces(t *testing.T) {
 		want("with one of two", status.MembersMissing)
 		p.set(pods[1])
 		p.after(time.Second)
-		want("when both have places", "")
+		want("when both have places", status.None)
 		p.filter(pods[0])
 		p.after(20 * time.Second)
 		want("when its time is up", status.TimedOut)
 		p.after(4 * time.Second)
-		want("in the next try", "")
+		want("in the next try", status.None)
 	})
 }
 

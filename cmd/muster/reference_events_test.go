@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/gang/status"
 )
 
 // recording describes the events that a package records.
@@ -47,6 +49,9 @@ func events(t *testing.T) sets.Set[string] {
 		call()
 	}
 	all := sets.New[string]()
+	for _, reason := range status.Reasons() { // which are no text in the code
+		all.Insert(reason.String())
+	}
 	for _, p := range packages {
 		all = all.Union(p.said)
 		if p.passed {

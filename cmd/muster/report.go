@@ -32,7 +32,7 @@ is changed.
 
 With --snapshot it reads a dump instead. That should have nodes, pods, and of persistentvolumes, persistentvolumeclaims,
 storageclasses, namespaces, services, replicasets, statefulsets, jobs,
-poddisruptionbudgets, podgroups and nodemetrics what there is. It has what runs in the
+poddisruptionbudgets, gangs and nodemetrics what there is. It has what runs in the
 cluster and names: look at it before you give it to somebody. The page has the names of
 pods and nodes.`,
 		Example: `  # Of the cluster that kubectl asks.

@@ -21,7 +21,12 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 	c := newCluster(t)
 	c.Must(muster.CreateCRDs(t.Context(), c.Dynamic))
 	c.createCustomResources()
-	counts := map[string]any{"phase": "Running", "running": int64(2), "succeeded": int64(1), "failed": int64(0)}
+	counts := map[string]any{
+		"phase": "Running", "scheduled": int64(3), "running": int64(2), "succeeded": int64(1), "failed": int64(0),
+		"conditions": []any{map[string]any{
+			"type": "Scheduled", "status": "True", "reason": "Scheduled", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z",
+		}},
+	}
 	for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 		c.writeStatus(v1alpha1.ResourceOf(group), "default", "g", counts)
 	}

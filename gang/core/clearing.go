@@ -60,7 +60,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 		if until := t.now.Add(patience + p.spec.Timeout); until.After(p.clearing.until) {
 			p.clearing.until = until
 		}
-		p.waits(status.Waiting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
+		p.waits(status.Evicting, fmt.Sprintf("waiting for %d pods to be evicted for it", count))
 	}
 	first := parts[0].clearing
 	first.breaking.below, first.breaking.bundles = breaks.below, append(slices.Clip(first.breaking.bundles), breaks.bundles...)
@@ -85,7 +85,7 @@ func (t *turn) awaiting(parts []part, asking *member) bool {
 		}
 		breakup{t}.endClearing(p.group)
 		p.planned = t.now
-		p.waits("", "")
+		p.waits(status.None, "")
 		if p.leads(t.view) {
 			continue // the scheduler keeps their room already
 		}

@@ -169,7 +169,7 @@ func (t *turn) start(parts []part) {
 			t.has(Quorum{t.now.Sub(p.planned)})
 		}
 		p.failed, p.tries = time.Time{}, tries{}
-		p.waits("", "")
+		p.waits(status.None, "")
 		for _, member := range p.members {
 			member.went = member.stage == held || member.stage == kept || member.stage == reserved
 		}

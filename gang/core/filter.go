@@ -40,11 +40,12 @@ func (e Asked) apply(t *turn) {
 // send tells the scheduler of the place of a member.
 func (t *turn) send(p *member) {
 	t.groupOf[p.pod.UID].tries.spoke = true
+	p.told, p.untrue = "", false
 	t.decide(Decision{Member: true, Node: p.place})
 }
 
 func (t *turn) refuse(p *member, reason string) {
-	p.refused = true
+	p.refused, p.told, p.untrue = true, reason, false
 	t.decide(Decision{Reason: reason})
 }
 

@@ -55,6 +55,10 @@ type member struct {
 	// refused says that filter has refused it since it was last told of a place. The scheduler
 	// waits for an event then.
 	refused bool
+	// told is the reason with which filter last refused it, "" for none. It is untrue once the scheduler is to ask again,
+	// as that is over.
+	told   string
+	untrue bool
 	// astray says that its place was not among the nodes that the scheduler then asked about.
 	astray bool
 	// withdrawn is the version of the pod whose nomination is being taken back, "" for none.
@@ -160,13 +164,13 @@ type starts struct {
 	short     time.Time      // since when too few members are bound after a start, zero when that is not so
 }
 
-// waiting is why a group does not start; empty when it does.
+// waiting is why a group does not start; the zero value when it does.
 type waiting struct {
 	reason status.Reason
 	why    string // the same in words
 }
 
-// waits notes why the group does not start; "" when it does.
+// waits notes why the group does not start; None when it does.
 func (g *group) waits(reason status.Reason, why string) {
 	g.dirty = g.dirty || g.reason != reason || g.why != why
 	g.waiting = waiting{reason, why}

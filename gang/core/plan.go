@@ -200,7 +200,7 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 		p.planned = t.now
 	}
 	for _, p := range t.parts { // why it waited before is over
-		p.waits("", "")
+		p.waits(status.None, "")
 		p.noRoom, p.inTheWay = time.Time{}, ""
 		if leads && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
@@ -226,6 +226,7 @@ func (t *attempt) noPlaces(why string, late bool) {
 
 // ends answers the call that waits for a plan. The reason, unless it is "", says why there is none.
 func (t *attempt) ends(reason string) {
+	t.corrects(t.parts, reason)
 	switch p := t.asking; t.purpose {
 	case forFilter:
 		switch {
@@ -294,11 +295,8 @@ func (t *attempt) incomplete() (reason string) {
 			g.waits(status.Unschedulable, p.left().whyLeft()+"; it is planned again after a rest")
 			return ReasonNoPlace
 		case ready < p.missing():
-			why := p.awaits(p.missing() - ready)
-			if p.group != g {
-				why += " in " + p.key.String()
-			}
-			g.waits(status.MembersMissing, why)
+			lack := p.lacks(p.missing()-ready, g)
+			g.waits(lack.reason, lack.why)
 			return ReasonSiblings
 		}
 	}
@@ -332,7 +330,7 @@ func (t *attempt) holdsEnough() (reason string) {
 			}
 		}
 		if more > 0 && t.holding[p.key.Namespace]+more > t.limits.MaxHolding {
-			t.first().waits(status.Waiting, fmt.Sprintf(
+			t.first().waits(status.NamespaceLimit, fmt.Sprintf(
 				"waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
 				p.key.Namespace, t.holding[p.key.Namespace]))
 			return ReasonHolding

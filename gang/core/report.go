@@ -39,8 +39,9 @@ type Summary struct {
 	// How many pods have finished.
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
-	// Why it waits, in words; "" when it does not.
-	Why string `json:"why,omitempty"`
+	// Why it waits, in words; "" when it does not. Note is a further remark on it.
+	Why  string `json:"why,omitempty"`
+	Note string `json:"note,omitempty"`
 	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
 	// that plan ends without quorum. They are zero when there is none.
 	Denied   time.Time `json:"denied,omitzero"`
@@ -96,7 +97,7 @@ func (s *State) Order() []membership.Key {
 func (s *State) Report() []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, g.summary())
+		all = append(all, s.summary(g))
 	}
 	return all
 }
@@ -108,7 +109,7 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: g.summary(), Members: []Member{}}
+		about := Details{Summary: s.summary(g), Members: []Member{}}
 		for _, p := range g.members {
 			about.Members = append(about.Members, p.about(now))
 		}
@@ -125,7 +126,7 @@ func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return g.summary(), g.members[uid].about(now), true
+	return s.summary(g), g.members[uid].about(now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -140,37 +141,26 @@ func (p *member) about(now time.Time) Member {
 	return m
 }
 
-func (g *group) summary() Summary {
+func (s *State) summary(g *group) Summary {
 	c := g.counts
-	s := Summary{
+	sum := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound] + c[leaving],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned,
 	}
+	sum.Note = s.note(g)
 	spec, not := g.asked()
 	if not == nil {
-		s.MinMember = spec.MinMember
+		sum.MinMember = spec.MinMember
 		if !g.planned.IsZero() {
-			s.Deadline = g.deadline(spec)
+			sum.Deadline = g.deadline(spec)
 		}
 	}
-	if s.Bound+s.Succeeded+c[binding] < s.MinMember || not != nil {
-		s.Why = g.whyItWaits().why
+	if sum.Bound+sum.Succeeded+c[binding] < sum.MinMember || not != nil {
+		sum.Why = s.whyItWaits(g).why
 	}
-	return s
-}
-
-// whyItWaits returns why the group waits. One that was let go may wait for members that kube-scheduler refuses: for a volume
-// or the like, which muster knows nothing of.
-func (g *group) whyItWaits() waiting {
-	if g.reason != "" {
-		return g.waiting
-	}
-	if p := g.left(); p != nil {
-		return waiting{status.Unschedulable, p.whyLeft()}
-	}
-	return waiting{}
+	return sum
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false
@@ -180,11 +170,18 @@ func (s *State) Observe(key membership.Key) (status.Observation, bool) {
 	if g == nil {
 		return status.Observation{}, false
 	}
-	waits := g.whyItWaits()
-	return status.Observation{
-		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()),
-		Reason: waits.reason, Message: waits.why, Note: s.note(g),
-	}, true
+	waits := s.whyItWaits(g)
+	o := status.Observation{
+		SchedulerName: g.schedulerName, Counts: g.statusCounts(), OccupiedBy: status.OccupiedBy(g.pods()), Owners: membership.Owners(g.pods()),
+		Reason: waits.reason, Message: waits.why, Note: s.note(g), Dissent: g.dissent(),
+	}
+	if spec, not := g.asked(); not == nil {
+		o.MinMember = spec.MinMember
+	}
+	if first := g.members[g.first]; first != nil {
+		o.Member = first.pod.Pod
+	}
+	return o, true
 }
 
 // note returns further remarks on a group besides why it waits.
@@ -196,6 +193,9 @@ func (s *State) note(g *group) string {
 	}
 	if g.spec != nil && g.spec.Cut != "" {
 		notes = append(notes, g.spec.Cut)
+	}
+	if dissent := g.dissent(); dissent != "" {
+		notes = append(notes, dissent)
 	}
 	others := g.those(func(p *member) bool { return p.stage < due && p.pod.Spec.SchedulerName != g.schedulerName })
 	if len(others) > 0 {
@@ -219,6 +219,9 @@ func (g *group) freely() int {
 func (g *group) statusCounts() status.Counts {
 	c := status.Counts{Succeeded: g.done.succeeded, Failed: g.done.failed}
 	for _, p := range g.members {
+		if p.stage == leaving {
+			c.Leaving++
+		}
 		switch {
 		case p.stage >= bound && p.pod.Status.Phase == corev1.PodRunning:
 			c.Running++
@@ -233,10 +236,10 @@ func (g *group) statusCounts() status.Counts {
 	return c
 }
 
-func (g *group) pods() iter.Seq[*corev1.Pod] {
-	return func(yield func(*corev1.Pod) bool) {
+func (g *group) pods() iter.Seq[*cluster.Pod] {
+	return func(yield func(*cluster.Pod) bool) {
 		for _, p := range g.members {
-			if !yield(p.pod.Pod) {
+			if !yield(p.pod) {
 				return
 			}
 		}
@@ -248,19 +251,20 @@ type Waiting struct {
 	Group   membership.Key
 	Reason  status.Reason
 	Why     string
-	Members []*corev1.Pod // that have been pending for long enough, in the order of the scheduler
+	Members []*cluster.Pod // that have been pending for long enough, in the order of the scheduler
 }
 
 // Waits returns the groups that do not merely wait for others, with a bounded number of their members that have
 // been pending for a time.
 func (s *State) Waits(now time.Time, most int, since time.Duration) []Waiting {
 	var all []Waiting
-	for _, g := range s.those(func(g *group) bool { return g.reason != "" && g.reason != status.Waiting }) {
-		w := Waiting{Group: g.key, Reason: g.reason, Why: g.why}
+	for _, g := range s.those(func(g *group) bool { return g.reason != status.None && g.reason != status.Waiting }) {
+		waits := s.whyItWaits(g)
+		w := Waiting{Group: g.key, Reason: waits.reason, Why: waits.why}
 		members := g.in(pending)
 		for _, p := range members[:min(len(members), most)] {
 			if now.Sub(p.since) >= since {
-				w.Members = append(w.Members, p.pod.Pod)
+				w.Members = append(w.Members, p.pod)
 			}
 		}
 		all = append(all, w)

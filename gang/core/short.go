@@ -93,7 +93,7 @@ func (t breakup) ends(parts []part) bool {
 		}
 	}
 	if going > 0 {
-		parts[0].waits(status.Waiting, fmt.Sprintf("waiting for %d of its members to be evicted: too few of them run", going))
+		parts[0].waits(status.Evicting, fmt.Sprintf("waiting for %d of its members to be evicted: too few of them run", going))
 	}
 	return going > 0
 }

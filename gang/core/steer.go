@@ -120,6 +120,10 @@ func (e Waking) apply(t *turn) {
 		t.has(Write{Pod: p.pod})
 		return
 	}
+	if p.untrue { // it is to be told of another reason
+		t.has(Write{Pod: p.pod})
+		return
+	}
 	p.refused = p.refused || p.stage == pending
 }
 

@@ -152,7 +152,7 @@ func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
 			if got := Tell(test.pod); got != test.want {
 				t.Errorf("told: %q, want %q", got, test.want)
 			}
-			if got := Ignored(test.pod.Pod); !slices.Equal(got, test.ignored) {
+			if got := Ignored(test.pod); !slices.Equal(got, test.ignored) {
 				t.Errorf("ignored: %q, want %q", got, test.ignored)
 			}
 		})

@@ -38,8 +38,36 @@ func Tell(pod *cluster.Pod) string {
 // prefix begins all marks of muster's.
 const prefix = "muster.dev/"
 
-// Ignored says in words which marks of a pod have no effect on it: misspelled ones, and ones without what they need.
-func Ignored(pod *corev1.Pod) (ignored []string) {
+// MayIgnore reports whether a pod has marks that [Ignored] has to look at. It takes no time.
+func MayIgnore(pod *cluster.Pod) bool {
+	return pod.Affiliation.Ignored || hasAny(pod.Labels, prefix) || hasAny(pod.Annotations, prefix, koordinator)
+}
+
+func hasAny(marks map[string]string, prefixes ...string) bool {
+	for name := range marks {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// koordinator begins all marks of Koordinator's gangs.
+const koordinator = "gang.scheduling.koordinator.sh/"
+
+// Ignored says in words which marks of a pod have no effect on it: misspelled ones, ones without what they need, and ones of
+// others that muster does not read or understand.
+func Ignored(pod *cluster.Pod) []string {
+	ignored := ignoredMarks(pod.Pod)
+	if _, marked := Marked(pod.Pod); pod.Affiliation.Ignored && !marked {
+		ignored = append(ignored, pod.Affiliation.Why)
+	}
+	return ignored
+}
+
+func ignoredMarks(pod *corev1.Pod) (ignored []string) {
 	_, _, member := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
 	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
 		switch {
@@ -52,6 +80,9 @@ func Ignored(pod *corev1.Pod) (ignored []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		switch {
+		case strings.HasPrefix(name, koordinator) && !member:
+			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: the pod has no annotation %s that can be a name", name,
+				v1alpha1.AnnotationKoordinatorName))
 		case !strings.HasPrefix(name, prefix):
 		case slices.Contains(v1alpha1.PodLabels(), name):
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is a label", name))

@@ -64,10 +64,10 @@ func TestGangsOfATreeAreChosen(t *testing.T) {
 		"enough others hold places": {
 			leaves{"r:2/a": holding, "r:2/b": whole, "r:2/c": holding}, "b", []string{"2 of the groups of r start before it"},
 		},
-		"enough others have started": {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "b", []string{"b"}},
-		"it has started itself":      {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "a", []string{"a"}},
-		"too few have started":       {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a"}},
-		"one whose partner has lost members":   {leaves{"r:2/a": started, "r:2/b": begun, "r:2/c": whole}, "b", []string{"b a"}},
+		"enough others have started":         {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "b", []string{"b"}},
+		"it has started itself":              {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "a", []string{"a"}},
+		"too few have started":               {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a"}},
+		"one whose partner has lost members": {leaves{"r:2/a": started, "r:2/b": begun, "r:2/c": whole}, "b", []string{"b a"}},
 		"too few are there": {leaves{"r:3/a": whole, "r:3/b": whole}, "b", []string{
 			"waiting for members of 1 more of the groups of r to be created",
 		}},

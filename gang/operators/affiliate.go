@@ -17,7 +17,7 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 	kind, _, names := s.Names(pod)
 	switch {
 	case names && len(chain.Named) > 0 && chain.Absent == nil:
-		return s.groups[kind].affiliate(pod, chain.Named[0], chain.Named[1:]...)
+		return s.groups[kind].affiliate(pod, chain.Named[0], s.groups[kind].names(chain.Named[0]), chain.Named[1:]...)
 	case names && chain.Awaited:
 		absent := chain.Absent
 		return cluster.Affiliation{
@@ -35,15 +35,21 @@ func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliati
 			continue
 		}
 		if said, is := kind.Says(pod, controller); is {
-			return affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+			belongs := affiliation(string(kind.Name), said.Name, said.Role, &said.Asks)
+			belongs.Ignored = said.Asks.Alone != ""
+			return belongs
 		}
 	}
 	if chain.Lost != nil {
 		return lost(chain)
 	}
-	for _, owner := range slices.Backward(chain.Owners) {
+	for i, owner := range slices.Backward(chain.Owners) {
 		if kind := s.owners[owner.Kind()]; kind != nil && !owner.Asks.Silent() {
-			return kind.affiliate(pod, owner)
+			below := metav1.Object(pod)
+			if i > 0 {
+				below = chain.Owners[i-1]
+			}
+			return kind.affiliate(pod, owner, metav1.GetControllerOfNoCopy(below))
 		}
 	}
 	return s.unasked(pod, chain)
@@ -64,8 +70,17 @@ func (s *Set) left(chain *cluster.Chain) cluster.Affiliation {
 	return cluster.Affiliation{Why: "it names its group in a way that muster does not know"}
 }
 
-// affiliate says to which gang of an owner, or of a group that is in some groups of groups, a pod belongs.
-func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner, above ...*cluster.Owner) cluster.Affiliation {
+// names returns a reference to a group that a pod names.
+func (k *Kind) names(group *cluster.Owner) *metav1.OwnerReference {
+	return &metav1.OwnerReference{
+		APIVersion: k.Groups[0].GroupVersion().String(), Kind: group.Kind().Kind, Name: group.Name, UID: group.UID,
+	}
+}
+
+// affiliate says to which gang of an owner, or of a group in some groups of groups, a pod belongs. The reference leads to the owner.
+func (k *Kind) affiliate(
+	pod *corev1.Pod, owner *cluster.Owner, ref *metav1.OwnerReference, above ...*cluster.Owner,
+) cluster.Affiliation {
 	assisted := false
 	for _, group := range append([]*cluster.Owner{owner}, above...) {
 		if group.Asks.Left != "" {
@@ -91,6 +106,10 @@ func (k *Kind) affiliate(pod *corev1.Pod, owner *cluster.Owner, above ...*cluste
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
 	if one := len(tree) > 0 && belongs.Gang == ""; one {
 		belongs.Gang, belongs.MinMember, belongs.Why = name, 1, "one of its pods is enough"
+	}
+	belongs.Owner = ref
+	if owner.Asks.Late != "" {
+		belongs.Late = fmt.Sprintf("its %s %s %s", owner.Kind().Kind, owner.Name, owner.Asks.Late)
 	}
 	belongs.Why = fmt.Sprintf("its %s %s: %s", owner.Kind().Kind, owner.Name, belongs.Why)
 	for _, group := range tree {
@@ -203,8 +222,8 @@ func lost(chain *cluster.Chain) cluster.Affiliation {
 func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
 	if kind, name, names := s.Names(pod); names {
 		return cluster.Affiliation{
-			Kind: string(s.groups[kind].Name),
-			Why:  fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
+			Kind: string(s.groups[kind].Name), Ignored: true,
+			Why: fmt.Sprintf("it names %s %s, and the cluster has no %s of %s", kind.Kind, name, kind.Kind, kind.Group),
 		}
 	}
 	if top := uppermost(pod, chain); top != nil {
@@ -220,7 +239,37 @@ func (s *Set) unasked(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation
 			return cluster.Affiliation{Kind: string(kind.Name), Why: why}
 		}
 	}
+	return s.unreadMark(pod)
+}
+
+// unreadMark says of a pod whose marks are of a kind that nobody has switched on that they are not read.
+func (s *Set) unreadMark(pod *corev1.Pod) cluster.Affiliation {
+	for _, kind := range s.off {
+		mark := markOf(kind, pod)
+		if mark == "" {
+			continue
+		}
+		return cluster.Affiliation{Kind: string(kind.Name), Ignored: true, Why: fmt.Sprintf("its %s: %s is not in gangs.kinds", mark, kind.Name)}
+	}
 	return cluster.Affiliation{}
+}
+
+// markOf returns the label or annotation by which a pod is of a kind that reads no owners, as in "label a"; "" for none.
+func markOf(kind *Kind, pod *corev1.Pod) string {
+	if len(kind.Owners) > 0 {
+		return ""
+	}
+	for _, label := range append(kind.Marks.Labels, kind.Label) {
+		if pod.Labels[label] != "" {
+			return "label " + label
+		}
+	}
+	for _, annotation := range kind.Marks.Annotations {
+		if pod.Annotations[annotation] != "" {
+			return "annotation " + annotation
+		}
+	}
+	return ""
 }
 
 // uppermost returns the reference to the uppermost owner of a pod, whether that is read or not; nil when it has none.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -101,6 +102,45 @@ func TestToWhatAPodBelongs(t *testing.T) {
 	}
 }
 
+// An event about the gang of a pod is told to whom people created.
+func TestAnAffiliationRefersToTheOwnerThatCounts(t *testing.T) {
+	set := operators.NewSet(some(), []config.GangKind{"Lower", "Upper", "Group"})
+	toUpper := metav1.OwnerReference{APIVersion: "example.com/v1beta1", Kind: "Upper", Name: "upper", UID: "u", Controller: new(true)}
+	lower, upper, group := object("Lower", operators.Whole(2)), object("Upper", operators.Whole(4)), object("Group", operators.Whole(4))
+	lower.OwnerReferences = []metav1.OwnerReference{toUpper}
+	group.UID = "g"
+	for name, test := range map[string]struct {
+		labels map[string]string
+		chain  cluster.Chain
+		want   metav1.OwnerReference
+	}{
+		"the owner of its owner": {nil, cluster.Chain{Owners: []*cluster.Owner{lower, upper}}, toUpper},
+		"its controller": {
+			nil,
+			cluster.Chain{Owners: []*cluster.Owner{lower}},
+			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Lower", Name: "lower", UID: "l", Controller: new(true)},
+		},
+		"a group that it names": {
+			map[string]string{"group": "group"},
+			cluster.Chain{Owners: []*cluster.Owner{lower, upper}, Named: []*cluster.Owner{group}},
+			metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Group", Name: "group", UID: "g"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: test.labels, OwnerReferences: []metav1.OwnerReference{
+				{APIVersion: "example.com/v1", Kind: "Lower", Name: "lower", UID: "l", Controller: new(true)},
+			}}}
+			got := set.Affiliate(pod, &test.chain)
+			if got.Owner == nil {
+				t.Fatalf("no owner is referred to: %+v", got)
+			}
+			if diff := cmp.Diff(test.want, *got.Owner); diff != "" {
+				t.Errorf("the reference (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestAPodIsToldWhichKindIsOff(t *testing.T) {
 	set := operators.NewSet(some(), []config.GangKind{"Lower"})
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
@@ -113,6 +153,39 @@ func TestAPodIsToldWhichKindIsOff(t *testing.T) {
 		if got := set.Follows(resource(kind).GroupKind()); got != want {
 			t.Errorf("%s is followed: %t", kind, got)
 		}
+	}
+}
+
+// Nobody would know otherwise why its pods start one by one.
+func TestAMarkOfAKindThatIsOffIsIgnored(t *testing.T) {
+	all := some()
+	all[2].Marks = operators.Marks{Labels: []string{"group"}, Annotations: []string{"example.com/group"}}
+	for name, test := range map[string]struct {
+		on   []config.GangKind
+		pod  metav1.ObjectMeta
+		want string
+	}{
+		"a label": {
+			[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"group": "g"}}, "its label group: Group is not in gangs.kinds",
+		},
+		"an annotation": {
+			[]config.GangKind{"Upper"},
+			metav1.ObjectMeta{Annotations: map[string]string{"example.com/group": "g"}},
+			"its annotation example.com/group: Group is not in gangs.kinds",
+		},
+		"it is on, and the cluster has none": {
+			[]config.GangKind{"Group"},
+			metav1.ObjectMeta{Labels: map[string]string{"group": "g"}},
+			"it names Group g, and the cluster has no Group of example.com",
+		},
+		"no mark": {[]config.GangKind{"Upper"}, metav1.ObjectMeta{Labels: map[string]string{"app": "g"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := operators.NewSet(all, test.on).Affiliate(&corev1.Pod{ObjectMeta: test.pod}, &cluster.Chain{})
+			if got.Ignored != (test.want != "") || got.Why != test.want {
+				t.Errorf("it belongs to %+v", got)
+			}
+		})
 	}
 }
 

@@ -3,24 +3,28 @@ package status
 import (
 	"cmp"
 	"context"
-	"hash/maphash"
+	"maps"
+	"sync"
 	"time"
 	"unicode/utf8"
 
-	gocache "github.com/patrickmn/go-cache"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 )
 
 const (
-	// quiet is how long an object has no second event for the same reason.
+	// quiet is how long an object has no second event about the same group.
 	quiet = time.Minute
-	// repeat is when the same words are told again, before the API server forgets them.
+	// patience is how long a reason that passes by itself stays untold.
+	patience = 10 * time.Second
+	// repeat is when the same reason is told again, before the API server forgets it.
 	repeat = 30 * time.Minute
+	// remembered is how long it is known what was told last.
+	remembered = 24 * time.Hour
 	// maxTold bounds what is remembered. Beyond it all is forgotten, and may be told again too early.
 	maxTold = 20_000
 	// maxNote is how many bytes of words an event may have.
@@ -31,73 +35,132 @@ const (
 	component = "muster"
 )
 
-// Object is the subject of an event: a pod, or a PodGroup that knows its API group, as a decoded one does.
+// Object is the subject of an event: a pod, a PodGroup or an owner that knows its kind.
 type Object interface {
 	runtime.Object
 	metav1.Object
+}
+
+// Event is a reason that an object is told of.
+type Event struct {
+	// SchedulerName is the scheduler that reports it; muster does when it is "".
+	SchedulerName string
+	About         Object
+	// Related is nil or what else it concerns.
+	Related Object
+	// Group names the group that it is about, where the object may have several; "" else.
+	Group  string
+	Reason Reason
+	Words  string
+	// Ends says that [Scheduled] is news only to whom a reason to wait was told before.
+	Ends bool
 }
 
 // Events tells people about groups and pods without repeating itself. Its methods are safe
 // for concurrent use and return at once.
 type Events struct {
 	recorders Recorders
-	seed      maphash.Seed
-	// Both are by topic: the UID of what an event is about, and the reason. Nothing sweeps them in the background.
-	lately *gocache.Cache // topics with an event within quiet
-	words  *gocache.Cache // the hash of the last words within repeat: an attacker who wants others to miss an event does not know the seed
+	clock     clock.PassiveClock
+
+	mu     sync.Mutex
+	topics map[string]*topic
+	swept  time.Time
+}
+
+// topic has what was told of a group to an object, and what is to be told.
+type topic struct {
+	told   Reason // None before the first time
+	at     time.Time
+	due    *Event // nil for nothing
+	dueFor time.Time
 }
 
 // Recorders returns the recorder of the events that a scheduler reports, by its name.
 type Recorders func(schedulerName string) events.EventRecorder
 
 // NewEvents returns Events that are recorded by recorders such as the result of [NewRecorders].
-func NewEvents(recorders Recorders) *Events {
-	return &Events{recorders: recorders, seed: maphash.MakeSeed(), lately: gocache.New(quiet, 0), words: gocache.New(repeat, 0)}
+func NewEvents(recorders Recorders, clock clock.PassiveClock) *Events {
+	return &Events{recorders: recorders, clock: clock, topics: map[string]*topic{}, swept: clock.Now()}
 }
 
-// Tell records an event about an object; related is nil or what else it concerns. It is
-// reported by the scheduler of a name, or by muster when that is "". Of one
-// object and reason only one event is recorded a minute, and the same words only twice an
-// hour. About one version of an object the API server keeps the first words of a few
-// minutes, and how often there were others.
-func (e *Events) Tell(schedulerName string, about, related Object, reason Reason, words string) {
-	if !e.isNews(about.GetUID(), reason, words) {
+// Tell has an event recorded, now or by [Events.Due]. Of one object and group only one event is recorded a minute, and the
+// same reason only twice an hour. What is told in the meantime waits for its minute, and the last word counts: what is
+// told before was reverted by then is never recorded. A reason that passes by itself has to last for some seconds.
+func (e *Events) Tell(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock.Now()
+	t := e.topic(event.topic())
+	switch {
+	case event.Reason == t.told && now.Before(t.at.Add(repeat)), event.Ends && event.Reason == Scheduled && t.told == None:
+		t.due = nil
 		return
-	}
-	var other runtime.Object // nil, and not a nil of some type
-	if related != nil {
-		other = related
-	}
-	e.recorders(cmp.Or(schedulerName, component)).Eventf(about, other, reason.eventType(), string(reason), action, "%s", shorten(words))
-}
-
-func (e *Events) isNews(uid types.UID, reason Reason, words string) bool {
-	hash, topic := maphash.String(e.seed, words), string(uid)+"/"+string(reason)
-	if last, ok := e.words.Get(topic); ok && last == hash {
-		return false
-	}
-	e.forget()
-	if e.lately.Add(topic, nil, gocache.DefaultExpiration) != nil {
-		return false
-	}
-	e.words.SetDefault(topic, hash)
-	return true
-}
-
-// tidied is no topic. While it is among those lately, what has expired is left where it is.
-const tidied = "tidied"
-
-// forget bounds what is remembered, in number and in time.
-func (e *Events) forget() {
-	for _, cache := range []*gocache.Cache{e.lately, e.words} {
-		if cache.ItemCount() >= maxTold {
-			cache.Flush()
+	case t.due == nil || t.due.Reason != event.Reason:
+		t.dueFor = t.at.Add(quiet)
+		if earliest := now.Add(event.Reason.patience()); earliest.After(t.dueFor) {
+			t.dueFor = earliest
 		}
 	}
-	if e.lately.Add(tidied, nil, gocache.DefaultExpiration) == nil {
-		e.lately.DeleteExpired()
-		e.words.DeleteExpired()
+	t.due = &event
+	e.record(t, now)
+}
+
+// Due records the events whose time has come.
+func (e *Events) Due() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock.Now()
+	for _, t := range e.topics {
+		e.record(t, now)
 	}
+	if now.Sub(e.swept) >= quiet {
+		e.swept = now
+		maps.DeleteFunc(e.topics, func(_ string, t *topic) bool { return t.due == nil && now.Sub(t.at) > remembered })
+	}
+}
+
+// forget forgets what was told, and what is to be told, as the object is gone.
+func (e *Events) forget(event Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.topics, event.topic())
+}
+
+// record records what is to be told, if its time has come.
+func (e *Events) record(t *topic, now time.Time) {
+	if t.due == nil || now.Before(t.dueFor) {
+		return
+	}
+	event := *t.due
+	t.told, t.at, t.due = event.Reason, now, nil
+	var related runtime.Object // nil, and not a nil of some type
+	if event.Related != nil {
+		related = event.Related
+	}
+	e.recorders(cmp.Or(event.SchedulerName, component)).
+		Eventf(event.About, related, event.Reason.eventType(), event.Reason.String(), action, "%s", shorten(event.Words))
+}
+
+// topic returns what is known of a topic. It bounds that in number.
+func (e *Events) topic(name string) *topic {
+	t := e.topics[name]
+	if t == nil {
+		if len(e.topics) >= maxTold {
+			clear(e.topics)
+		}
+		t = &topic{}
+		e.topics[name] = t
+	}
+	return t
+}
+
+// topic names the object and the group. What is no reason to wait is told whatever was said before.
+func (e *Event) topic() string {
+	name := string(e.About.GetUID()) + "/" + e.Group
+	if e.Reason.beside() {
+		name += "/" + e.Reason.String()
+	}
+	return name
 }
 
 // shorten cuts words down to what an event may have.

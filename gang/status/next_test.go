@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/api/seeded"
+	"muster.dev/muster/cluster"
 )
 
 // newPodGroup is a group of three that has a status.
@@ -30,10 +32,13 @@ func newPodGroup(status v1alpha1.PodGroupStatus) *v1alpha1.PodGroup {
 func first() time.Time { return time.Unix(1_637_488_800, 0) }
 
 func condition(status metav1.ConditionStatus, reason Reason, message string, since time.Time) []metav1.Condition {
-	return []metav1.Condition{{
+	scheduled := metav1.Condition{
 		Type: v1alpha1.PodGroupScheduledCondition, Status: status, ObservedGeneration: 2,
-		Reason: string(reason), Message: message, LastTransitionTime: metav1.NewTime(since),
-	}}
+		Reason: reason.String(), Message: message, LastTransitionTime: metav1.NewTime(since),
+	}
+	satisfied := scheduled // where nobody is being deleted
+	satisfied.Type = v1alpha1.PodGroupSatisfiedCondition
+	return []metav1.Condition{scheduled, satisfied}
 }
 
 func TestTheLifeOfAGroup(t *testing.T) {
@@ -153,6 +158,35 @@ func TestTheLifeOfAGroup(t *testing.T) {
 	}
 }
 
+func TestAGroupIsSatisfiedByPodsThatStay(t *testing.T) {
+	podGroup := newPodGroup(v1alpha1.PodGroupStatus{})
+	for i, step := range []struct {
+		name      string
+		counts    Counts
+		satisfied bool
+		says      string // a part of it
+	}{
+		{"some are bound", Counts{Bound: 2, Pending: 1}, false, "2 of 3 pods are bound"},
+		{"all are", Counts{Bound: 3}, true, "at least 3 pods are bound"},
+		{"one is being deleted", Counts{Running: 3, Leaving: 1}, false, "3 of 3 pods are bound, and 1 of them are being deleted"},
+		{"it is replaced", Counts{Running: 3, Bound: 1, Leaving: 1}, true, "at least 3 pods are bound"},
+		{"it is gone", Counts{Running: 3}, true, "at least 3 pods are bound"},
+		{"one has failed", Counts{Running: 2, Failed: 1}, false, "1 pods have failed"},
+		{"all have succeeded", Counts{Succeeded: 3}, true, "at least 3 pods are bound"},
+	} {
+		before := meta.IsStatusConditionTrue(podGroup.Status.Conditions, v1alpha1.PodGroupSatisfiedCondition)
+		at := first().Add(time.Duration(i) * time.Minute)
+		podGroup.Status = Next(Observation{PodGroup: podGroup, Counts: step.counts}, at)
+		got := meta.FindStatusCondition(podGroup.Status.Conditions, v1alpha1.PodGroupSatisfiedCondition)
+		if (got.Status == metav1.ConditionTrue) != step.satisfied || !strings.Contains(got.Message, step.says) {
+			t.Errorf("%s: %+v", step.name, got)
+		}
+		if flipped := got.LastTransitionTime.Time.Equal(at); i > 0 && flipped != (before != step.satisfied) {
+			t.Errorf("%s: it is since %v", step.name, got.LastTransitionTime)
+		}
+	}
+}
+
 func TestConditionsOfOthersStay(t *testing.T) {
 	theirs := metav1.Condition{Type: "Admitted", Status: metav1.ConditionTrue, Reason: "Quota", LastTransitionTime: metav1.NewTime(first())}
 	got := Next(Observation{PodGroup: newPodGroup(v1alpha1.PodGroupStatus{Conditions: []metav1.Condition{theirs}})}, first())
@@ -172,7 +206,7 @@ func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
 					Running: few.Draw(t, "running"), Succeeded: few.Draw(t, "succeeded"), Failed: few.Draw(t, "failed"),
 				},
 				OccupiedBy: rapid.SampledFrom([]string{"", "default/job"}).Draw(t, "owner"),
-				Reason:     rapid.SampledFrom([]Reason{"", Unschedulable, TimedOut}).Draw(t, "reason"),
+				Reason:     rapid.SampledFrom([]Reason{None, Unschedulable, TimedOut}).Draw(t, "reason"),
 			}
 		}
 		podGroup, now := newPodGroup(v1alpha1.PodGroupStatus{}), first()
@@ -203,23 +237,23 @@ func TestAStatusIsSettledAtOnceAndSaysWhatTheCountsSay(t *testing.T) {
 }
 
 func TestOccupiedBy(t *testing.T) {
-	owned := func(namespace string, owners ...string) *corev1.Pod {
+	owned := func(namespace string, owners ...string) *cluster.Pod {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}
 		for _, name := range owners {
 			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{Name: name})
 		}
-		return pod
+		return cluster.NewPod(pod)
 	}
 	tests := []struct {
 		name string
-		pods []*corev1.Pod
+		pods []*cluster.Pod
 		want string
 	}{
 		{name: "no pods"},
-		{name: "a pod without an owner", pods: []*corev1.Pod{owned("a")}},
+		{name: "a pod without an owner", pods: []*cluster.Pod{owned("a")}},
 		{
 			name: "owners in order, each once",
-			pods: []*corev1.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")},
+			pods: []*cluster.Pod{owned("a", "workers"), owned("a", "launcher"), owned("a", "workers")},
 			want: "a/launcher,a/workers",
 		},
 	}

@@ -10,6 +10,8 @@ type Counts struct {
 	Running   int
 	Succeeded int
 	Failed    int
+
+	Leaving int // of the bound and running ones: they are being deleted
 }
 
 // All returns how many pods there are.
@@ -19,6 +21,9 @@ func (c Counts) unfinished() int { return c.Pending + c.Held + c.Bound + c.Runni
 
 // scheduled returns the pods that were bound and have not failed.
 func (c Counts) scheduled() int { return c.Bound + c.started() }
+
+// satisfies reports whether pods that are bound or have succeeded, and stay, are enough.
+func (c Counts) satisfies(minMember int) bool { return c.scheduled()-c.Leaving >= minMember }
 
 func (c Counts) started() int { return c.Running + c.Succeeded }
 

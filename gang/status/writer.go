@@ -27,7 +27,7 @@ const (
 	writers = 4
 	// gather is how long more changes of a group are waited for before it is looked at: a
 	// group that starts is written a few times, however many pods it has.
-	gather = time.Second
+	gather = 500 * time.Millisecond
 	// backoff is when a write that failed is tried again. It doubles each time.
 	backoff, maxBackoff = 100 * time.Millisecond, 30 * time.Second
 )
@@ -133,7 +133,8 @@ func (w *Writer[Key]) write(ctx context.Context, group Key) error {
 	before := meta.FindStatusCondition(o.PodGroup.Status.Conditions, v1alpha1.PodGroupScheduledCondition)
 	after := meta.FindStatusCondition(next.Conditions, v1alpha1.PodGroupScheduledCondition)
 	if before == nil || before.Reason != after.Reason || before.Message != after.Message {
-		w.events.Tell(o.SchedulerName, written, nil, Reason(after.Reason), after.Message)
+		reason, words := o.Say()
+		w.events.Tell(Event{SchedulerName: o.SchedulerName, About: written, Reason: reason, Words: words})
 	}
 	return nil
 }
@@ -156,6 +157,9 @@ func (w *Writer[Key]) remember(group Key, written *v1alpha1.PodGroup) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if written == nil {
+		if former := w.written[group]; former != nil {
+			w.events.forget(Event{About: former})
+		}
 		delete(w.written, group)
 		return
 	}

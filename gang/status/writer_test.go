@@ -57,7 +57,7 @@ func inWorld(t *testing.T, apiGroup string, test func(*world)) {
 		w.client.PrependReactor("patch", v1alpha1.Resource, w.patch)
 		w.writer = NewWriter(Options[string]{
 			Logger: slog.New(slog.DiscardHandler), Clock: clock.RealClock{}, Client: w.client,
-			Events: NewEvents(func(string) events.EventRecorder { return w.recorder }), Observe: w.observe,
+			Events: NewEvents(func(string) events.EventRecorder { return w.recorder }, clock.RealClock{}), Observe: w.observe,
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -179,6 +179,7 @@ func (w *world) enqueue() {
 func (w *world) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
+	w.writer.events.Due()
 }
 
 // expect compares the number of patches since it was last called, the status as the API
@@ -257,8 +258,9 @@ func TestAPatchIsForAVersionAndHasOnlyWhatChanged(t *testing.T) {
 		defer w.mu.Unlock()
 		at := time.Now().UTC().Format(time.RFC3339)
 		want := []string{`status {"metadata":{"resourceVersion":"2","uid":"u"},"status":{"conditions":[{"lastTransitionTime":"` + at +
-			`","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled","status":"True","type":"Scheduled"}],` +
-			`"running":4,"scheduleStartTime":"` + at + `","scheduled":4,"succeeded":null}}`}
+			`","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled","status":"True","type":"Scheduled"},` +
+			`{"lastTransitionTime":"` + at + `","message":"at least 3 pods are bound","observedGeneration":2,"reason":"Scheduled",` +
+			`"status":"True","type":"Satisfied"}],"running":4,"scheduleStartTime":"` + at + `","scheduled":4,"succeeded":null}}`}
 		if diff := cmp.Diff(want, w.patches); diff != "" {
 			w.Errorf("want (-) got (+):\n%s", diff)
 		}
@@ -285,7 +287,7 @@ func TestWhatIsSaidAlreadyIsNotWritten(t *testing.T) {
 		w.watch()
 		w.count(Counts{Pending: 1})
 		w.enqueue()
-		w.expect(1, onePod(), onePodTold)
+		w.expect(1, onePod())
 
 		w.enqueue()
 		w.expect(0, onePod()) // the watch has not shown the write
@@ -301,7 +303,7 @@ func TestAWriteDoesNotWaitForTheWatchToShowTheLast(t *testing.T) {
 		w.watch()
 		w.count(Counts{Pending: 1})
 		w.enqueue()
-		w.expect(1, onePod(), onePodTold)
+		w.expect(1, onePod())
 
 		w.count(Counts{Bound: 3})
 		w.enqueue()
@@ -319,9 +321,9 @@ func TestAConflictIsTriedAgainLater(t *testing.T) {
 
 		w.watch()
 		w.pass(backoff)
-		w.expect(1, onePod(), onePodTold)
+		w.expect(1, onePod())
 		w.pass(maxBackoff)
-		w.expect(0, onePod())
+		w.expect(0, onePod(), onePodTold)
 	})
 }
 
@@ -348,7 +350,7 @@ func TestAStatusWithoutConditionsIsNotWrittenAgainAndAgain(t *testing.T) {
 		w.count(Counts{Pending: 1})
 		w.enqueue()
 		pruned := v1alpha1.PodGroupStatus{Phase: "Pending"}
-		w.expect(1, pruned, onePodTold)
+		w.expect(1, pruned)
 
 		w.watch()
 		w.enqueue()
@@ -369,7 +371,7 @@ func TestAPodGroupThatIsGoneIsForgotten(t *testing.T) {
 				w.watch()
 				w.count(Counts{Pending: 1})
 				w.enqueue()
-				w.expect(1, onePod(), onePodTold)
+				w.expect(1, onePod())
 
 				gone(w)
 				w.enqueue()
@@ -408,7 +410,7 @@ func TestWhatSomebodyElseWroteIsSetRight(t *testing.T) {
 		w.watch()
 		w.count(Counts{Pending: 1})
 		w.enqueue()
-		w.expect(1, onePod(), onePodTold)
+		w.expect(1, onePod())
 
 		w.change(func(object *unstructured.Unstructured) {
 			if err := unstructured.SetNestedField(object.Object, "Running", "status", "phase"); err != nil {
@@ -421,24 +423,24 @@ func TestWhatSomebodyElseWroteIsSetRight(t *testing.T) {
 	})
 }
 
-func TestOtherWordsAreAnEventOnceInAWhile(t *testing.T) {
+func TestOtherWordsOfAReasonAreNoEventAndTheLastOnesAreTold(t *testing.T) {
 	inWorld(t, v1alpha1.GroupX, func(w *world) {
 		w.watch()
 		w.count(Counts{Pending: 1})
 		w.enqueue()
-		w.expect(1, onePod(), onePodTold)
+		w.expect(1, onePod())
 
 		w.count(Counts{Pending: 2})
 		w.enqueue()
 		w.expect(1, twoPods())
+		w.pass(patience)
+		w.expect(0, twoPods(), "Normal MembersMissing 2 of 3 pods exist")
 
 		w.pass(quiet)
 		w.count(Counts{Pending: 1})
 		w.enqueue()
-		w.expect(1, onePod()) // these words were the last that were told
-
-		w.count(Counts{Pending: 2})
-		w.enqueue()
-		w.expect(1, twoPods(), "Normal MembersMissing 2 of 3 pods exist")
+		w.expect(1, onePod())
+		w.pass(quiet)
+		w.expect(0, onePod())
 	})
 }

@@ -68,7 +68,7 @@ func (s *Console) stateOf(pod *cluster.Pod) *remote.Explanation {
 		Bound:      pod.Spec.NodeName,
 		Nomination: s.planned(pod),
 		Member:     membership.Tell(pod),
-		Ignored:    membership.Ignored(pod.Pod),
+		Ignored:    membership.Ignored(pod),
 		Gang:       s.membership(pod),
 		Nodes:      []remote.Node{},
 	}
@@ -93,7 +93,7 @@ func (s *Console) membership(pod *cluster.Pod) *remote.Membership {
 	if !found {
 		return nil
 	}
-	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why}
+	return &remote.Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why, Note: of.Note}
 }
 
 // podToExplain is the pod that is posted, or that the request names.

@@ -54,6 +54,7 @@ type Membership struct {
 	// Room says how that is kept where no bind call waits for it: Nominated or Uncontested.
 	Room record.Room `json:"room,omitempty"`
 	Why  string      `json:"why,omitempty"` // the gang waits
+	Note string      `json:"note,omitempty"`
 }
 
 // Node tells of a pod on a node.
@@ -242,6 +243,9 @@ func (e *Explanation) head(t *inspect.Table) {
 	}
 	for _, mark := range e.Ignored {
 		t.Row(inspect.Doubtful(mark))
+	}
+	if e.Gang != nil && e.Gang.Note != "" {
+		t.Row(inspect.Doubtful("gang " + e.Gang.Gang + ": " + e.Gang.Note))
 	}
 	if e.NoProfile == "" {
 		class := ""

@@ -157,6 +157,9 @@ func (r *GangReason) head(t *inspect.Table) {
 	} else {
 		t.Row(inspect.Doubtful("gang " + r.Name + " waits: " + r.Why))
 	}
+	if r.Note != "" {
+		t.Row(inspect.Doubtful(r.Note))
+	}
 	t.Gap()
 	t.Row("quorum", r.quorum())
 	t.Row("members", fmt.Sprintf("%d pending, %d placed, %d held, %d binding, %d bound, %d succeeded, %d failed, by label %s",

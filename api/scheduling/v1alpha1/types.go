@@ -8,15 +8,18 @@ import (
 // PodGroup is a group of pods that start together or not at all.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:shortName={pg,pgs}
+// +kubebuilder:resource:shortName={pg,pgs},categories={gangs}
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the PodGroup of kubernetes-sigs/scheduler-plugins with status.conditions"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="How far the group has come."
+// +kubebuilder:printcolumn:name="Scheduled",type=integer,JSONPath=`.status.scheduled`,description="How many pods are bound or have succeeded."
 // +kubebuilder:printcolumn:name="MinMember",type=integer,JSONPath=`.spec.minMember`,description="How many pods start together, at least."
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Scheduled")].reason`,description="Why it waits."
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.running`,description="How many pods run."
 // +kubebuilder:printcolumn:name="Succeeded",type=integer,JSONPath=`.status.succeeded`,description="How many pods have succeeded."
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.failed`,description="How many pods have failed."
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="When the group was created."
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Scheduled")].message`,description="The reason in words."
 type PodGroup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -84,7 +87,8 @@ type PodGroupStatus struct {
 	//
 	// +optional
 	ScheduleStartTime *metav1.Time `json:"scheduleStartTime,omitempty"`
-	// Scheduled says whether minMember pods are bound and, if they are not, why.
+	// Scheduled says whether minMember pods are bound and, if they are not, why. Satisfied says whether minMember pods are
+	// bound, or have succeeded, and none of these is being deleted.
 	//
 	// +optional
 	// +listType=map
@@ -117,6 +121,10 @@ const (
 // PodGroupScheduledCondition is the type of the condition that says whether minMember
 // pods of a group are bound.
 const PodGroupScheduledCondition = "Scheduled"
+
+// PodGroupSatisfiedCondition is the type of the condition that says whether minMember pods of a group are bound or have
+// succeeded at present: it flips both ways.
+const PodGroupSatisfiedCondition = "Satisfied"
 
 // PodGroupList is a list of groups.
 //

@@ -76,6 +76,9 @@ func Capabilities() ([]*Capability, error) {
 			Name: "operators", Short: []Tests{{Packages: "./gang/operators/... ./gang/membership"}, {Packages: "./cluster ./gang"}},
 		},
 		{
+			Name: "people", Short: []Tests{{Packages: "./gang/status ./gang/membership ./gang/operators"}, {Packages: "./gang ./gang/core"}},
+		},
+		{
 			Name: "nomination", Short: []Tests{{Packages: "./placement/... ./server/extender"}, {Packages: "./server ./gang"}},
 			Campaigns: map[string]func() faultcampaign.Campaign{"": campaign.Campaign},
 		},

@@ -51,6 +51,9 @@ func asks(set operators.Object) cluster.Asks {
 		}
 		asks.Roles = append(asks.Roles, cluster.Role{Name: job.Text("name"), Min: pods, All: pods})
 	}
+	if asks.Apart && !asks.Instances {
+		asks.Late = "makes pods of one replicated job once those of another have started (startupPolicy or dependsOn)"
+	}
 	if alone {
 		return operators.Alone("places each Job exclusively by affinity (" + exclusive + "): its other pods are made once the first has a node")
 	}

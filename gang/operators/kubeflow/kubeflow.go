@@ -58,7 +58,10 @@ func MPI() operators.Kind {
 			asks := atLeast(roles(spec.Object(one.roles)), spec)
 			if workers := spec.Number(1, one.roles, "Worker", "replicas"); spec.Text("launcherCreationPolicy") == "WaitForWorkersReady" {
 				total := total(asks)
-				return cluster.Asks{Roles: []cluster.Role{{Min: min(total.Min, workers), All: total.All}}}
+				return cluster.Asks{
+					Roles: []cluster.Role{{Min: min(total.Min, workers), All: total.All}},
+					Late:  "makes its launcher once the workers are ready (launcherCreationPolicy)",
+				}
 			}
 			return asks
 		},

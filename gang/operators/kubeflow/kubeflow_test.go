@@ -3,6 +3,7 @@ package kubeflow_test
 import (
 	"testing"
 
+	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/gang/operators/kubeflow"
 	"muster.dev/muster/gang/operators/operatorstest"
 )
@@ -34,4 +35,15 @@ func TestNoWorkerWaitsForALauncherThatWaitsForIt(t *testing.T) {
 		"patient-launcher-abcde": "patient: 3",
 		"patient-worker-0":       "patient: 3",
 	})
+}
+
+func TestALauncherThatIsMadeLateIsSaidToBe(t *testing.T) {
+	for policy, late := range map[string]bool{"WaitForWorkersReady": true, "AtStartup": false, "": false} {
+		asks := kubeflow.MPI().Asks(operators.Object{"spec": map[string]any{
+			"launcherCreationPolicy": policy, "mpiReplicaSpecs": map[string]any{"Launcher": map[string]any{}, "Worker": map[string]any{}},
+		}})
+		if (asks.Late != "") != late {
+			t.Errorf("with %q the launcher is late: %q", policy, asks.Late)
+		}
+	}
 }

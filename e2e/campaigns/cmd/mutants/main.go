@@ -1,5 +1,5 @@
 // Command mutants breaks muster on purpose and tells who notices; see package mutants. Its argument says which capability:
-// verdicts, load, gang, operators, nomination or rescheduler. The exit status is 1 when nobody notices a mutant.
+// verdicts, load, gang, operators, people, nomination or rescheduler. The exit status is 1 when nobody notices a mutant.
 package main
 
 import (

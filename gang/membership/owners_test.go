@@ -1,0 +1,63 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
+)
+
+func TestPeopleLookAtTheOwnerThatMakesPodsAGang(t *testing.T) {
+	ref := func(kind, name string) metav1.OwnerReference {
+		return metav1.OwnerReference{
+			APIVersion: "example.com/v1", Kind: kind, Name: name, UID: types.UID(kind + "/" + name), Controller: new(kind != "Config"),
+		}
+	}
+	pod := func(of *metav1.OwnerReference, label string, refs ...metav1.OwnerReference) *cluster.Pod {
+		p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", OwnerReferences: refs}})
+		if label != "" {
+			p.Labels = map[string]string{v1alpha1.LabelMuster: label}
+		}
+		p.Affiliation.Owner = of
+		return p
+	}
+	set := ref("JobSet", "train")
+	var many []*cluster.Pod
+	for i := range 12 {
+		many = append(many, pod(nil, "g", ref("Job", fmt.Sprintf("j-%02d", 11-i))))
+	}
+	for _, test := range []struct {
+		name    string
+		members []*cluster.Pod
+		want    []string
+	}{
+		{"nobody owns them", []*cluster.Pod{pod(nil, "g"), pod(nil, "g", ref("Config", "c"))}, nil},
+		{"an owner of their owners", []*cluster.Pod{pod(&set, "", ref("Job", "a")), pod(&set, "", ref("Job", "b"))}, []string{"JobSet n/train"}},
+		{
+			"their own marks count",
+			[]*cluster.Pod{pod(&set, "g", ref("Job", "b")), pod(&set, "g", ref("Job", "a"))},
+			[]string{"Job n/a", "Job n/b"},
+		},
+		{"there are many", many, []string{
+			"Job n/j-00", "Job n/j-01", "Job n/j-02", "Job n/j-03", "Job n/j-04",
+			"Job n/j-05", "Job n/j-06", "Job n/j-07", "Job n/j-08", "Job n/j-09",
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, owner := range Owners(slices.Values(test.members)) {
+				got = append(got, owner.Kind+" "+owner.Namespace+"/"+owner.Name)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("owners (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
