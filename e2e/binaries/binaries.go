@@ -135,7 +135,7 @@ func EnsureExtra(ctx context.Context, b Binary, progress io.Writer) (string, err
 	return set.Path(b), err
 }
 
-// Source returns the directory of the module of which a program beside those of a control plane is built.
+// Source returns the directory of the module that an extra program is built from.
 func Source(ctx context.Context, b Binary) (string, error) {
 	extra := extras[b]
 	if extra.source == "" {

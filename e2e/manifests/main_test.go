@@ -181,6 +181,20 @@ func (c *cluster) awaitBound(selector string, count int) {
 	c.awaitPods("are bound", selector, count, func(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" })
 }
 
+// awaitRunning waits until as many pods run.
+func (c *cluster) awaitRunning(selector string, count int) {
+	c.Helper()
+	c.awaitPods("run", selector, count, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning })
+}
+
+// pods returns all pods that have labels.
+func (c *cluster) pods(selector string) []corev1.Pod {
+	c.Helper()
+	pods, err := c.Client.CoreV1().Pods(metav1.NamespaceDefault).List(c.Context(), metav1.ListOptions{LabelSelector: selector})
+	c.Must(err)
+	return pods.Items
+}
+
 // awaitPods waits until all pods are as they should be.
 func (c *cluster) awaitPods(are, selector string, count int, is func(*corev1.Pod) bool) {
 	c.Helper()
