@@ -16,9 +16,9 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// The pods of JobSets and LeaderWorkerSets are made by their own controllers. What those of other frameworks make of the
-// documentation's manifest, up to the Jobs, StatefulSets or pods, is made here; the rest is Kubernetes' own. Nothing of a gang
-// may be bound before it is whole.
+// The pods of JobSets and LeaderWorkerSets are made by their own controllers. For other frameworks the tests make of the
+// documentation's manifest what a controller would, up to the Jobs, StatefulSets or pods; the rest is Kubernetes' own.
+// Nothing of a gang may be bound before it is whole.
 
 func TestTheJobSetOfTheDocumentationStartsWhole(t *testing.T) {
 	c, selector := withOperator(t, controlplane.JobSet, "jobset.sigs.k8s.io/jobset-name=train")
