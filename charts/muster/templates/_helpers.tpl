@@ -17,7 +17,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "muster.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- if eq .Release.Service "Helm" }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
 {{- end }}
 
 {{- /* Ports in pods: of gates by webhook, of the page and /debug/, of the verbs, of the rescheduler, and of muster's /livez, /readyz and
