@@ -180,15 +180,19 @@ func dig(args ...any) (any, error) {
 	return value, nil
 }
 
-// merge sets in one map what another one has, and returns it.
+// merge sets in one map what another one has, and returns it. What is null there is left out.
 func merge(into, from map[string]any) map[string]any {
 	for key, value := range from {
 		deeper, isMap := value.(map[string]any)
-		if there, both := into[key].(map[string]any); both && isMap {
+		there, both := into[key].(map[string]any)
+		switch {
+		case value == nil:
+			delete(into, key)
+		case both && isMap:
 			merge(there, deeper)
-			continue
+		default:
+			into[key] = value
 		}
-		into[key] = value
 	}
 	return into
 }
