@@ -20,7 +20,7 @@ import (
 	"muster.dev/muster/charts/template"
 )
 
-// Functions are those of Helm that the templates of the chart call, besides the ones of every template.
+// Functions are Helm's, as far as the templates of the chart call them.
 func Functions() map[string]template.Func {
 	functions := map[string]template.Func{}
 	for name, f := range map[string]any{
@@ -66,7 +66,9 @@ func Functions() map[string]template.Func {
 		"first":   func(list []any) any { return list[0] },
 		"last":    func(list []any) any { return list[len(list)-1] },
 		"has":     func(value any, list []any) bool { return slices.Contains(list, value) },
-		"compact": func(list []any) []any { return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return !template.True(v) }) },
+		"compact": func(list []any) []any {
+			return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return !template.True(v) })
+		},
 		"without": func(list []any, values ...any) []any {
 			return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return slices.Contains(values, v) })
 		},
@@ -124,7 +126,9 @@ func Functions() map[string]template.Func {
 			return value, nil
 		},
 		"fail": func(why string) (string, error) { return "", errors.New(why) },
-		"tpl":  func(string, any) (string, error) { return "", errors.New("templates among the values are not supported here") },
+		"tpl": func(string, any) (string, error) {
+			return "", errors.New("templates among the values are not supported here")
+		},
 	} {
 		functions[name] = adapted(name, f)
 	}
@@ -144,7 +148,7 @@ func join(by string, list []any) string {
 	return strings.Join(texts, by)
 }
 
-// fromArray reads YAML, of which JSON is a part.
+// fromArray reads a list in YAML, or in JSON, which is YAML as well.
 func fromArray(text string) (list []any, err error) {
 	err = yaml.Unmarshal([]byte(text), &list)
 	return list, err
@@ -162,7 +166,7 @@ func dict(entries ...any) (map[string]any, error) {
 	return made, nil
 }
 
-// dig returns the value below keys, which come first, of a map, which comes last; before it is what there is where one is missing.
+// dig takes keys, a default and a map, and returns the value below the keys; the default where one of them is missing.
 func dig(args ...any) (any, error) {
 	if len(args) < 3 {
 		return nil, errors.New("dig takes keys, a default and a map")
@@ -239,7 +243,9 @@ func adapted(name string, f any) template.Func {
 // as has a value as one of a type: lists of anything as lists of any, numbers as other numbers.
 func as(arg any, want reflect.Type) (value reflect.Value, fits bool) {
 	value = reflect.ValueOf(arg)
-	number := func(kind reflect.Kind) bool { return kind == reflect.Int || kind == reflect.Int64 || kind == reflect.Float64 }
+	number := func(kind reflect.Kind) bool {
+		return kind == reflect.Int || kind == reflect.Int64 || kind == reflect.Float64
+	}
 	switch {
 	case !value.IsValid():
 		return reflect.Zero(want), true

@@ -18,14 +18,14 @@ type Release struct {
 	Name, Namespace string
 	// KubernetesVersion is the API server's, as in v1.36.0.
 	KubernetesVersion string
-	// Values are set over those of the chart.
+	// Values are set over the chart's.
 	Values map[string]any
 }
 
 // service is who installs, which labels tell.
 const service = "muster"
 
-// Render returns what each of the chart's templates says for a release, by the name of its file, without those that say nothing.
+// Render returns what the chart's templates say for a release, by the names of their files. One that says nothing is left out.
 func Render(release Release) (map[string]string, error) {
 	chart, values := map[string]any{}, map[string]any{}
 	for name, into := range map[string]*map[string]any{"Chart.yaml": &chart, "values.yaml": &values} {

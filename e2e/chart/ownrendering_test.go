@@ -28,7 +28,7 @@ func unlabelled(text string) string {
 	return kept.String()
 }
 
-// What muster makes of the chart is what Helm makes of it, for each way to install.
+// muster and Helm make the same of the chart, for each way to install.
 func TestMusterFillsTheChartInAsHelmDoes(t *testing.T) {
 	t.Parallel()
 	files := ways(t)
@@ -62,5 +62,42 @@ func TestMusterFillsTheChartInAsHelmDoes(t *testing.T) {
 				t.Errorf("the objects differ (-Helm +muster):\n%s", diff)
 			}
 		})
+	}
+}
+
+// 'muster install' prints what Helm makes of the chart for the values that it means, and the chart's definitions.
+func TestWhatInstallPrintsIsOfTheChart(t *testing.T) {
+	t.Parallel()
+	hosted := []string{
+		"--set=scheduler.mode=external", "--set=config.profiles[0].schedulerName=default-scheduler",
+		"--set=rbac.user=system:kube-scheduler,rbac.schedulerLease=kube-system/kube-scheduler",
+	}
+	for _, file := range []string{"rbac", "rbac-people", "accountpolicy", "recordpolicy"} {
+		hosted = append(hosted, "--show-only=templates/"+file+".yaml")
+	}
+	for way, values := range map[string][]string{"kubeadm": hosted, "k3s": hosted, "managed": nil} {
+		name := "muster-host"
+		if way == "managed" {
+			name = release
+		}
+		printed, err := musterSaid(t, "install", "--"+way, "--image=example.com/muster:v1", "--kubernetes-version="+sameKubernetes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{
+			"template", name, chartDir, "--namespace", namespace, "--kube-version", sameKubernetes, "--skip-tests",
+			"--set=image.repository=example.com/muster,image.tag=v1",
+		}, values...)
+		theirs := parse(t, unlabelled(helm(t, args...)))
+		definitions, err := filepath.Glob(filepath.Join(chartDir, "crds", "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range definitions {
+			maps.Copy(theirs, parse(t, textOf(t, file)))
+		}
+		if diff := cmp.Diff(theirs, parse(t, unlabelled(printed))); diff != "" {
+			t.Errorf("%s: the objects differ (-Helm +muster):\n%s", way, diff)
+		}
 	}
 }
