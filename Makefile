@@ -195,6 +195,11 @@ test-chart: | $(RESULTS) ## Run the chart's suites (charts/muster/tests); lint, 
 	$(HELM_UNITTEST) --strict charts/muster
 	$(call go-test,chart,e2e,-count=1 -timeout 40m -short -parallel $(PARALLEL) ./chart)
 
+.PHONY: install-check
+install-check: ## Install muster without Helm by the commands of the pages, place a pod and a gang, and uninstall it: kubeadm, k3s and managed
+	@out=$$(cd e2e && go test ./chart -run '^TestInstalledAndUninstalledByTheCommandsOfThePages$$' -count=1 -v -timeout 20m) || { echo "$$out"; exit 1; }; \
+	echo "$$out" | grep -oE 'figure .*'
+
 .PHONY: test-whole
 test-whole: | $(RESULTS) ## Run the main module's tests at their full size
 	$(call go-test,whole,.,-count=1 -timeout 60m ./...)

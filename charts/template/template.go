@@ -1,4 +1,4 @@
-// Package template fills in templates of the syntax of text/template, as far as the chart's policies and muster's pages use it.
+// Package template fills in templates of the syntax of text/template, as far as the chart and muster's pages use it.
 //
 // It calls no methods by their names, as text/template does: where that is linked, a linker keeps each exported method of each
 // type, and the program is half as large again.
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -22,10 +23,10 @@ type Set struct {
 	escape func(string) string
 }
 
-// Parse returns the templates that a text defines, and the text itself as one of a name. They may call functions besides eq, and,
+// Parse returns texts as templates by their names, and the templates that they define. They may call functions besides eq, ne, and,
 // or, not, len and include. What they print of data is escaped first, unless escape is nil.
-func Parse(name, text string, funcs map[string]Func, escape func(string) string) (*Set, error) {
-	s := &Set{funcs: builtins(), escape: escape}
+func Parse(texts map[string]string, funcs map[string]Func, escape func(string) string) (*Set, error) {
+	s := &Set{trees: map[string]*parse.Tree{}, funcs: builtins(), escape: escape}
 	maps.Copy(s.funcs, funcs)
 	s.funcs["include"] = func(args ...any) (any, error) {
 		if len(args) != 2 {
@@ -37,9 +38,14 @@ func Parse(name, text string, funcs map[string]Func, escape func(string) string)
 	for name := range s.funcs {
 		known[name] = true
 	}
-	var err error
-	s.trees, err = parse.Parse(name, text, "", "", known)
-	return s, err
+	for name, text := range texts {
+		trees, err := parse.Parse(name, text, "", "", known)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(s.trees, trees)
+	}
+	return s, nil
 }
 
 // Fill returns a template filled in with data: maps by text, structs, slices, text, numbers and truths.
@@ -116,7 +122,7 @@ func (f *filling) branch(dot any, node *parse.BranchNode, within func(any) any) 
 	switch {
 	case err != nil:
 		return err
-	case isTrue(value):
+	case True(value):
 		return f.node(within(value), node.List)
 	default:
 		return f.node(dot, node.ElseList)
@@ -126,7 +132,7 @@ func (f *filling) branch(dot any, node *parse.BranchNode, within func(any) any) 
 // leave ends the scope of the variables after a number of them.
 func (f *filling) leave(before int) { f.variables = f.variables[:before] }
 
-// rows writes a list for each element of a slice.
+// rows writes a list for each element of a slice, and of a map by text in the order of its keys.
 func (f *filling) rows(dot any, node *parse.RangeNode) error {
 	defer f.leave(len(f.variables))
 	declared := node.Pipe.Decl
@@ -137,20 +143,33 @@ func (f *filling) rows(dot any, node *parse.RangeNode) error {
 		return err
 	}
 	list := reflect.ValueOf(rows)
-	if !isTrue(rows) {
+	if !True(rows) {
 		return f.node(dot, node.ElseList)
 	}
-	if list.Kind() != reflect.Slice {
+	var keys []any
+	var element func(key any) any
+	switch entries, isMap := rows.(map[string]any); {
+	case isMap:
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			keys = append(keys, key)
+		}
+		element = func(key any) any { return entries[key.(string)] }
+	case list.Kind() == reflect.Slice:
+		for i := range list.Len() {
+			keys = append(keys, i)
+		}
+		element = func(key any) any { return list.Index(key.(int)).Interface() }
+	default:
 		return fmt.Errorf("range over %T", rows)
 	}
 	scope := len(f.variables)
-	for i := range list.Len() {
-		row := list.Index(i).Interface()
+	for _, key := range keys {
+		row := element(key)
 		switch len(declared) {
 		case 1:
 			f.declare(declared[0], row)
 		case 2:
-			f.declare(declared[0], i)
+			f.declare(declared[0], key)
 			f.declare(declared[1], row)
 		}
 		if err := f.node(row, node.List); err != nil {

@@ -32,6 +32,8 @@ func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 		"{{ if and .yes (not .no) }}both{{ end }}", "{{ or .empty .name }}", "{{ and .name .empty }}|", "{{ or .empty .none | len }}",
 		"{{ with .name }}[{{ . }}]{{ end }}", "{{ with .empty }}some{{ else }}{{ .name }}{{ end }}", "{{ with $x := .name }}{{ $x }}{{ end }}",
 		"{{ range .list }}<{{ . }}>{{ end }}", "{{ range $i, $x := .list }}{{ if $i }}, {{ end }}{{ $x }}{{ end }}",
+		"{{ range $k, $v := .deep }}{{ $k }}={{ $v.still }}{{ end }}", "{{ with (.absent).er }}some{{ end }}{{ with (.deep).er }}{{ .still }}{{ end }}",
+		"{{ with ((.deep).absent).er }}some{{ end }} {{ ne .name \"db\" }}{{ ne .number 3 }}", "{{ with ((.absent).er).still }}some{{ end }}",
 		"{{ range $x := .list }}{{ $x }}{{ $.name }}{{ end }}", "{{ range .none }}some{{ else }}none{{ end }}",
 		`{{ range .kinds }}{{ if eq . "Job" }}job{{ else if eq . "Set" "JobSet" }}set{{ end }}{{ end }}`,
 		"{{ range .rows }}{{ .Name }}{{ with .More }} over {{ .Name }}{{ end }}{{ range .List }}{{ . }}{{ end }};{{ end }}",
@@ -61,7 +63,7 @@ func TestATemplateSaysWhatTheStandardLibraryHasItSay(t *testing.T) {
 			if err := reference.Execute(&want, data); err != nil {
 				t.Fatal(err)
 			}
-			set, err := template.Parse("main", text, map[string]template.Func{
+			set, err := template.Parse(map[string]string{"main": text}, map[string]template.Func{
 				"upper":   func(args ...any) (any, error) { return strings.ToUpper(args[0].(string)), nil },
 				"printed": func(args ...any) (any, error) { return "<" + args[0].(string) + ">", nil },
 				"toJson":  func(args ...any) (any, error) { return toJSON(args[0]) },
@@ -82,8 +84,9 @@ func TestWhatATemplateCannotSayIsAnError(t *testing.T) {
 		"{{ range .name }}{{ end }}": "range over string", "{{ .name 1 }}": "is no function", "{{ 1.5 }}": "is not supported here",
 		`{{ include "absent" . }}`: `no template "absent"`, `{{ include "x" }}`: "include takes", "{{ len 1 }}": "len takes",
 		`{{ template "main" }}`: "is not supported here", "{{ eq .name }}": "eq compares",
+		"{{ ne .name }}": "ne compares", "{{ .absent.er }}": "has no fields: er", "{{ (.name).er }}": "has no fields: er",
 	} {
-		set, err := template.Parse("main", text, nil, nil)
+		set, err := template.Parse(map[string]string{"main": text}, nil, nil)
 		if err == nil {
 			_, err = set.Fill("main", map[string]any{"name": "web", "row": row{}})
 		}
@@ -94,7 +97,9 @@ func TestWhatATemplateCannotSayIsAnError(t *testing.T) {
 }
 
 func TestWhatIsPrintedOfDataIsEscaped(t *testing.T) {
-	set, err := template.Parse("main", "<b>{{ .name }}</b>", nil, func(text string) string { return strings.ReplaceAll(text, "<", "&lt;") })
+	set, err := template.Parse(
+		map[string]string{"main": "<b>{{ .name }}</b>"}, nil, func(text string) string { return strings.ReplaceAll(text, "<", "&lt;") },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

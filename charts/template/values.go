@@ -70,6 +70,12 @@ func (f *filling) value(dot any, node parse.Node) (any, error) {
 		return dot, nil
 	case *parse.FieldNode:
 		return fields(dot, node.Ident)
+	case *parse.ChainNode: // of something in parentheses, which may be nothing
+		value, err := f.value(dot, node.Node)
+		if err != nil || value == nil {
+			return nil, err
+		}
+		return fields(value, node.Field)
 	case *parse.VariableNode:
 		at := f.find(node.Ident[0])
 		if at < 0 {
@@ -114,8 +120,8 @@ func fields(of any, names []string) (any, error) {
 	return of, nil
 }
 
-// isTrue reports whether something is neither nil nor the zero value of its type nor empty.
-func isTrue(value any) bool {
+// True reports whether something is neither nil nor the zero value of its type nor empty.
+func True(value any) bool {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -138,11 +144,17 @@ func builtins() map[string]Func {
 			}
 			return slices.ContainsFunc(args[1:], func(other any) bool { return same(args[0], other) }), nil
 		},
+		"ne": func(args ...any) (any, error) {
+			if len(args) != 2 {
+				return nil, errors.New("ne compares two values")
+			}
+			return !same(args[0], args[1]), nil
+		},
 		"and": func(args ...any) (any, error) { return first(args, false) },
 		"or":  func(args ...any) (any, error) { return first(args, true) },
 		"not": func(args ...any) (any, error) {
 			value, err := first(args, true)
-			return !isTrue(value), err
+			return !True(value), err
 		},
 		"len": func(args ...any) (any, error) {
 			if len(args) == 1 {
@@ -170,7 +182,7 @@ func first(values []any, wanted bool) (any, error) {
 		return nil, errors.New("and, or and not take a value")
 	}
 	for _, value := range values {
-		if isTrue(value) == wanted {
+		if True(value) == wanted {
 			return value, nil
 		}
 	}

@@ -67,6 +67,9 @@ func (k *kubelet) at(host string, port int) string {
 
 func (k *kubelet) url(scheme string, port int, path string) string {
 	k.Helper()
+	if scheme == "" {
+		scheme = "http"
+	}
 	return scheme + "://" + k.local(port) + path
 }
 
@@ -74,8 +77,8 @@ func (k *kubelet) url(scheme string, port int, path string) string {
 type pod struct {
 	*kubelet
 	spec        corev1.PodSpec
-	credentials string            // a kubeconfig
-	volumes     map[string]string // directories by name
+	credentials string            // a kubeconfig, "" where the arguments name one
+	volumes     map[string]string // directories by name, and files of the host
 }
 
 // pod reads a Deployment, and makes the volumes of its pod.
@@ -109,7 +112,7 @@ func (p *pod) mounted(text string) string {
 	for _, containers := range [][]corev1.Container{p.spec.InitContainers, p.spec.Containers} {
 		for i := range containers {
 			for _, mount := range containers[i].VolumeMounts {
-				text = strings.ReplaceAll(text, mount.MountPath+"/", p.volumes[mount.Name]+"/")
+				text = strings.ReplaceAll(text, mount.MountPath, p.volumes[mount.Name])
 			}
 		}
 	}
@@ -174,7 +177,9 @@ func (p *pod) start(containers []corev1.Container) {
 			p.Must(err)
 			continue
 		default:
-			spec.Args = append(spec.Args, "--kubeconfig="+p.credentials)
+			if p.credentials != "" {
+				spec.Args = append(spec.Args, "--kubeconfig="+p.credentials)
+			}
 		}
 		p.run(spec, p.probe(c))
 	}
@@ -183,6 +188,12 @@ func (p *pod) start(containers []corev1.Container) {
 // connectScheduler tells kube-scheduler where this machine has what every pod has in the same place, in its configuration and by flags.
 func (p *pod) connectScheduler() (flags []string) {
 	p.Helper()
+	host, port, err := net.SplitHostPort(p.local(portScheduler))
+	p.Must(err)
+	listens := []string{"--bind-address=" + host, "--secure-port=" + port}
+	if p.credentials == "" {
+		return listens
+	}
 	path := p.path("scheduler-config", "scheduler.yaml")
 	text, err := os.ReadFile(path)
 	p.Must(err)
@@ -192,14 +203,7 @@ func (p *pod) connectScheduler() (flags []string) {
 	text, err = yaml.Marshal(config)
 	p.Must(err)
 	p.Must(os.WriteFile(path, text, 0o600))
-	host, port, err := net.SplitHostPort(p.local(portScheduler))
-	p.Must(err)
-	return []string{
-		"--authentication-kubeconfig=" + p.credentials,
-		"--authorization-kubeconfig=" + p.credentials,
-		"--bind-address=" + host,
-		"--secure-port=" + port,
-	}
+	return append(listens, "--authentication-kubeconfig="+p.credentials, "--authorization-kubeconfig="+p.credentials)
 }
 
 // probe asks, as a kubelet does, whether a container has started, or else whether it is ready or alive.
@@ -208,6 +212,9 @@ func (p *pod) probe(c *corev1.Container) (url string) {
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 		if probe == nil {
 			continue
+		}
+		if port := probe.HTTPGet.Port.IntValue(); port != 0 {
+			return p.url(strings.ToLower(string(probe.HTTPGet.Scheme)), port, probe.HTTPGet.Path)
 		}
 		at := slices.IndexFunc(c.Ports, func(port corev1.ContainerPort) bool { return port.Name == probe.HTTPGet.Port.String() })
 		if at < 0 {

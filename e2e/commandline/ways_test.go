@@ -12,9 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
-
-	"muster.dev/muster/e2e/binaries"
-	"muster.dev/muster/e2e/manifests"
 )
 
 // asksMuster are the commands that ask a muster.
@@ -138,30 +135,26 @@ func TestEachCommandFindsItsClusterByOneRule(t *testing.T) {
 	}
 }
 
-// documented returns the static pod of the page about kubeadm, as a kubelet shows it.
-func (l *cluster) documented(page string) *corev1.Pod {
+// written returns the static pod that 'muster install' writes, as a kubelet shows it.
+func (l *cluster) written(way, path string) *corev1.Pod {
 	l.Helper()
-	repository, err := binaries.RepositoryDir(l.Context())
-	l.Must(err)
-	documents, err := manifests.Documents(os.DirFS(repository), page)
-	l.Must(err)
-	for _, document := range documents {
-		if document.Fields["kind"] != "Pod" {
-			continue
-		}
-		pod := &corev1.Pod{}
-		l.Must(yaml.Unmarshal([]byte(document.Text), pod))
-		pod.Name += "-a"
-		pod.Spec.NodeName = "a"
-		pod.Spec.SecurityContext, pod.Spec.Volumes = nil, nil
-		pod.Spec.PriorityClassName, pod.Spec.HostNetwork = "", false
-		for i := range pod.Spec.Containers {
-			pod.Spec.Containers[i].VolumeMounts, pod.Spec.Containers[i].LivenessProbe, pod.Spec.Containers[i].ReadinessProbe = nil, nil, nil
-		}
-		return pod
+	root := l.TempDir()
+	args := []string{"install", "--" + way, "--image=muster:v1", "--kubernetes-version=v1.37.0", "--write-to=" + root}
+	if out, err := exec.CommandContext(l.Context(), l.muster, args...).CombinedOutput(); err != nil {
+		l.Fatalf("%v:\n%s", err, out)
 	}
-	l.Fatalf("%s has no static pod", page)
-	return nil
+	text, err := os.ReadFile(filepath.Join(root, path))
+	l.Must(err)
+	pod := &corev1.Pod{}
+	l.Must(yaml.UnmarshalStrict(text, pod))
+	pod.Name += "-" + way // each node has another one
+	pod.Spec.NodeName = "a"
+	pod.Spec.SecurityContext, pod.Spec.Volumes = nil, nil
+	pod.Spec.PriorityClassName, pod.Spec.HostNetwork = "", false
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].VolumeMounts, pod.Spec.Containers[i].LivenessProbe, pod.Spec.Containers[i].ReadinessProbe = nil, nil, nil
+	}
+	return pod
 }
 
 // Each command that asks a muster, wherever what is documented has put that.
@@ -180,7 +173,9 @@ func TestMusterIsFoundWhereItIsInstalled(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar := container("muster", corev1.ContainerPort{Name: "debug", ContainerPort: 8887})
 	sidecar.RestartPolicy = &always
-	former := l.documented("docs/install/kubeadm.md")
+	kubeadm := l.written("kubeadm", "/etc/kubernetes/manifests/muster.yaml")
+	former := kubeadm.DeepCopy()
+	former.Name += "-former"
 	delete(former.Labels, "app.kubernetes.io/name")
 	for name, pod := range map[string]*corev1.Pod{
 		"the chart, as a Deployment": of("kube-system", "muster-x", corev1.PodSpec{Containers: []corev1.Container{container("muster")}}),
@@ -188,7 +183,8 @@ func TestMusterIsFoundWhereItIsInstalled(t *testing.T) {
 			InitContainers: []corev1.Container{sidecar}, Containers: []corev1.Container{container("kube-scheduler")},
 		}),
 		"the chart, in a namespace of its own": of("default", "muster-z", corev1.PodSpec{Containers: []corev1.Container{container("muster")}}),
-		"the static pod of kubeadm":            l.documented("docs/install/kubeadm.md"),
+		"the static pod of kubeadm":            kubeadm,
+		"the static pod of k3s":                l.written("k3s", "/var/lib/rancher/k3s/agent/pod-manifests/muster.yaml"),
 		"that of a former release":             former,
 	} {
 		l.install(pod)

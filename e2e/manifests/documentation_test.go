@@ -36,7 +36,6 @@ var filledIn = strings.NewReplacer("caBundle: ...", "caBundle: YQ==")
 // line.
 var fragments = map[string]fragment{
 	"docs/install/registration.md extenders:": {before: ofScheduler},
-	"docs/install/k3s.md kube-scheduler-arg:": {skip: "it is k3s' own configuration"},
 	"docs/concepts/load-aware.md pluginConfig:": {
 		before: ofMuster + "profiles:\n- schedulerName: a\n", indent: "  ",
 	},

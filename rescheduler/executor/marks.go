@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -264,4 +266,16 @@ func annotate(node *corev1.Node, name, value string) {
 		node.Annotations = map[string]string{}
 	}
 	node.Annotations[name] = value
+}
+
+// Unmark takes all marks of plans off a node, as when nobody will ever do so, and reports whether there were any. It leaves alone what
+// others did.
+func Unmark(node *corev1.Node) bool {
+	marked := isClosed(node)
+	for name := range node.Annotations {
+		marked = marked || strings.HasPrefix(name, v1alpha1.Group+"/")
+	}
+	openNode(node)
+	maps.DeleteFunc(node.Annotations, func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.Group+"/") })
+	return marked
 }

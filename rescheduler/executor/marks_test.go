@@ -272,3 +272,25 @@ func TestANodeThatNoPlanIsNamedForIsOpened(t *testing.T) {
 		})
 	}
 }
+
+func TestUnmarkTakesOffWhatPlansHavePutOn(t *testing.T) {
+	marked := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
+			v1alpha1.AnnotationEmptied: "plan", v1alpha1.AnnotationCordoned: "true", v1alpha1.AnnotationRemovable: "true", "example.com/a": "b",
+		}},
+		Spec: corev1.NodeSpec{
+			Unschedulable: true, Taints: []corev1.Taint{{Key: v1alpha1.TaintClosed, Effect: "NoSchedule"}, {Key: "example.com/t", Effect: "NoSchedule"}},
+		},
+	}
+	others := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: corev1.NodeSpec{Unschedulable: true}}
+	if !Unmark(marked) || Unmark(marked) || Unmark(others) {
+		t.Error("a node with marks has none, or one without has some")
+	}
+	want := corev1.NodeSpec{Taints: []corev1.Taint{{Key: "example.com/t", Effect: "NoSchedule"}}}
+	if diff := cmp.Diff(want, marked.Spec); diff != "" || len(marked.Annotations) != 1 {
+		t.Errorf("annotations %v, spec (-want +got):\n%s", marked.Annotations, diff)
+	}
+	if !others.Spec.Unschedulable {
+		t.Error("a cordon of somebody else is taken off")
+	}
+}

@@ -47,7 +47,7 @@ func Report(ctx context.Context, o ReportOptions, out io.Writer) error {
 
 // written returns the page in HTML. All that is filled in stands between tags.
 func written(page *report) (string, error) {
-	set, err := template.Parse("report", pageTemplate, map[string]template.Func{
+	set, err := template.Parse(map[string]string{"report": pageTemplate}, map[string]template.Func{
 		"first":   func(args ...any) (any, error) { return first(args[0]), nil },
 		"rest":    func(args ...any) (any, error) { return max(0, args[0].(int)-mostRows), nil },
 		"moves":   func(args ...any) (any, error) { return moves(args[0].(*printout)), nil },

@@ -1,16 +1,13 @@
 package admission
 
 import (
-	"encoding/json"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/charts"
-	"muster.dev/muster/charts/template"
+	"muster.dev/muster/charts/helm"
 )
 
 // PolicyName is the name of the policy that gates members, and of its binding; the names of the other policies begin
@@ -112,10 +109,9 @@ func (a Account) Policy() string {
 
 func deny() []string { return []string{"Deny"} }
 
-// policy fills in a template of the chart, with the functions of Helm that it uses. The templates are compiled in, so that an
-// error is a fault of theirs.
+// policy fills in a template of the chart. They are compiled in, so that an error is a fault of theirs.
 func policy(name string, values map[string]any) string {
-	templates, err := template.Parse("policies", charts.Policies(), helmFunctions(), nil)
+	templates, err := helm.Policies()
 	if err != nil {
 		panic(err)
 	}
@@ -124,21 +120,4 @@ func policy(name string, values map[string]any) string {
 		panic(err)
 	}
 	return text + "\n"
-}
-
-func helmFunctions() map[string]template.Func {
-	indented := func(before string) template.Func {
-		return func(args ...any) (any, error) {
-			margin := strings.Repeat(" ", args[0].(int))
-			return before + margin + strings.ReplaceAll(args[1].(string), "\n", "\n"+margin), nil
-		}
-	}
-	return map[string]template.Func{
-		"indent": indented(""), "nindent": indented("\n"),
-		"trim": func(args ...any) (any, error) { return strings.TrimSpace(args[0].(string)), nil },
-		"toJson": func(args ...any) (any, error) {
-			text, err := json.Marshal(args[0])
-			return string(text), err
-		},
-	}
 }

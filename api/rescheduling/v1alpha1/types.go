@@ -32,6 +32,7 @@ func ReschedulingPlans() schema.GroupVersionResource {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=rplan
 // +kubebuilder:subresource:status
+// +kubebuilder:metadata:labels="app.kubernetes.io/part-of=muster"
 // +kubebuilder:printcolumn:name="Policy",type=string,JSONPath=`.spec.policy`,description="What the plan is for."
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`,description="Whether it is carried out."
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="How far it is."

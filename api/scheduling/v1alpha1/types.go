@@ -10,6 +10,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName={pg,pgs},categories={gangs}
 // +kubebuilder:subresource:status
+// +kubebuilder:metadata:labels="app.kubernetes.io/part-of=muster"
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, the PodGroup of kubernetes-sigs/scheduler-plugins with status.conditions"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="How far the group has come."
 // +kubebuilder:printcolumn:name="Scheduled",type=integer,JSONPath=`.status.scheduled`,description="How many pods are bound or have succeeded."

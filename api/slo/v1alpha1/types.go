@@ -24,6 +24,7 @@ func NodeMetrics() schema.GroupVersionResource {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=nm
 // +kubebuilder:subresource:status
+// +kubebuilder:metadata:labels="app.kubernetes.io/part-of=muster"
 // +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.status.nodeMetric.nodeUsage.resources.cpu`,description="The CPU that the node uses."
 // +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.status.nodeMetric.nodeUsage.resources.memory`,description="The memory that the node uses."
 // +kubebuilder:printcolumn:name="Updated",type=date,JSONPath=`.status.updateTime`,description="When that was measured."

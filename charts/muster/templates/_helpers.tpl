@@ -17,7 +17,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "muster.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- if eq .Release.Service "Helm" }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
 {{- end }}
 
 {{- /* Ports in pods: of gates by webhook, of the page and /debug/, of the verbs, of the rescheduler, and of muster's /livez, /readyz and
@@ -220,7 +222,7 @@ schedulerLease: {{ .Release.Namespace }}/{{ include "muster.schedulerLease" . }}
 {{- define "muster.check" -}}
 {{- $names := include "muster.schedulerNames" . | fromJsonArray }}
 {{- $own := .Values.schedulerName | default "default-scheduler" }}
-{{- if and (not .Values.nodeName) (not (include "muster.ahead" .)) (has $own $names) }}
+{{- if and (not .Values.nodeName) (not .Values.rbac.user) (not (include "muster.ahead" .)) (has $own $names) }}
 {{- fail (printf "scheduler %q asks muster and cannot place muster's own pod: set schedulerName to another scheduler, or nodeName to a node" $own) }}
 {{- end }}
 {{- if include "muster.sidecar" . }}

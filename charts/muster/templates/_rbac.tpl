@@ -102,7 +102,18 @@ roleRef:
   kind: Role
   name: {{ .name }}
 subjects:
-  - kind: ServiceAccount
-    name: {{ .account }}
-    namespace: {{ .root.Release.Namespace }}
+  {{- include "muster.subject" . | nindent 2 }}
+{{- end }}
+
+{{- /* Who has a role: a user if there is one, which is no ServiceAccount then, or an account of the release. */}}
+{{- define "muster.subject" -}}
+{{- if .user -}}
+- kind: User
+  name: {{ .user | quote }}
+  apiGroup: rbac.authorization.k8s.io
+{{- else -}}
+- kind: ServiceAccount
+  name: {{ .account }}
+  namespace: {{ .root.Release.Namespace }}
+{{- end }}
 {{- end }}

@@ -1,0 +1,121 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write writes the files of a control-plane node below a directory, which is / on the node itself, and has its kube-scheduler read muster's
+// configuration of it. Told hears of each file. Where it fails, what it was told of was written, and it may be repeated.
+func (i *Installation) Write(root string, told func(string)) error {
+	for _, f := range i.files {
+		if err := write(root, f.path, f.text, told); err != nil {
+			return err
+		}
+	}
+	n := nodeOf(i.way)
+	if n.scheduler == "" {
+		told("then restart k3s: systemctl restart k3s")
+		return nil
+	}
+	err := rewrite(root, n.scheduler, n.addToPod, told)
+	if errors.Is(err, fs.ErrNotExist) {
+		told(fmt.Sprintf("there is no %s: give kube-scheduler --config=%s", filepath.Join(root, n.scheduler), n.schedulerConfig()))
+		return nil
+	}
+	return err
+}
+
+// Remove takes back what Write does, and leaves alone what others wrote. It returns whether there was anything. With dry set, it only tells.
+func Remove(way Way, root string, dry bool, told func(string)) (found bool, err error) {
+	n := nodeOf(way)
+	say := func(text string) { found = true; told(text) }
+	if n.scheduler != "" {
+		err := rewriteOr(root, n.scheduler, n.takeFromPod, dry, say)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return found, err
+		}
+	}
+	for _, path := range []string{n.dropIn, n.staticPod, n.schedulerConfig(), n.config(), n.configs} {
+		path = filepath.Join(root, path)
+		if info, err := os.Lstat(path); err != nil || path == filepath.Clean(root) || info.IsDir() && !dry && !isEmpty(path) {
+			continue
+		}
+		if !dry {
+			if err := os.Remove(path); err != nil {
+				return found, err
+			}
+		}
+		say("file " + path)
+	}
+	return found, nil
+}
+
+func isEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 0
+}
+
+// rewrite changes a file by an edit of its fields.
+func rewrite(root, path string, edit func(map[string]any) (bool, error), told func(string)) error {
+	return rewriteOr(root, path, edit, false, func(string) { told("changed " + filepath.Join(root, path)) })
+}
+
+// rewriteOr changes a file, or with dry set only tells.
+func rewriteOr(root, path string, edit func(map[string]any) (bool, error), dry bool, told func(string)) error {
+	at := filepath.Join(root, path)
+	text, err := os.ReadFile(at)
+	if err != nil {
+		return err
+	}
+	made, err := edited(string(text), edit)
+	if err != nil {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	if made == string(text) {
+		return nil
+	}
+	if !dry {
+		if err := replace(at, made); err != nil {
+			return err
+		}
+	}
+	told("muster in " + at)
+	return nil
+}
+
+// write writes a file below a directory, if it is not as it should be.
+func write(root, path, text string, told func(string)) error {
+	at := filepath.Join(root, path)
+	switch there, err := os.ReadFile(at); {
+	case err == nil && string(there) == text:
+		told("unchanged " + at)
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil { //nolint:gosec // kube-scheduler reads there as another user
+		return err
+	}
+	if err := replace(at, text); err != nil {
+		return err
+	}
+	told("wrote " + at)
+	return nil
+}
+
+// replace writes a file whole or not at all: a kubelet may look at any time. It looks at no file whose name begins with a dot.
+func replace(path, text string) error {
+	beside := filepath.Join(filepath.Dir(path), ".muster-"+filepath.Base(path))
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.WriteFile(beside, []byte(text), mode); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
+}
