@@ -79,7 +79,8 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]any{
-		"trim": {1}, "has": {"a"}, "dict": {"a"}, "dig": {"a", "b"}, "semverCompare": {">=a", "b"}, "regexFind": {"(", ""}, "required": {"why", ""},
+		"trim": {1}, "has": {"a"}, "dict": {"a"}, "dig": {"a", "b"}, "semverCompare": {">=a", "b"}, "regexFind": {"(", ""},
+		"required": {"why", ""},
 	} {
 		if got, err := helm.Functions()[name](args...); err == nil {
 			t.Errorf("%s of %v: %v and no error", name, args, got)

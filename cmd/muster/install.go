@@ -80,8 +80,13 @@ func (f *installFlags) register(flags *pflag.FlagSet) {
 	f.ways.register(flags)
 	flags.BoolVar(&f.ways.managed, "managed", false, "for a cluster whose kube-scheduler nobody can configure")
 	flags.StringVar(&f.image, "image", "", "muster's `IMAGE`, with its tag; required")
-	flags.StringVar(&f.config, "config", "", "muster's configuration `FILE` (default: that of the node that --write-to has, else a short one, "+
-		"which is printed)")
+	flags.StringVar(
+		&f.config,
+		"config",
+		"",
+		"muster's configuration `FILE` (default: that of the node that --write-to has, else a short one, "+
+			"which is printed)",
+	)
 	flags.BoolVar(&f.apply, "apply", false, "apply the objects, instead of printing everything")
 	flags.StringVar(&f.root, "write-to", "", "`DIRECTORY` below which the files of the node are written; with --kubeadm and --k3s")
 	flags.StringVar(&f.version, "kubernetes-version", "", "`VERSION` of Kubernetes, as in v1.36.0 (default: the cluster is asked)")
@@ -177,6 +182,9 @@ func (f *installFlags) carryOut(cmd *cobra.Command, installation *install.Instal
 	}
 	if f.root != "" {
 		return installation.Write(f.root, told)
+	}
+	if !f.ways.managed {
+		told("no file of a node was written: --write-to / does that, on each control-plane node")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ that was to be removed.`,
 	set.BoolVar(&flags.withObjects, "with-objects", false, "remove definitions with the PodGroups and NodeMetrics that people have made")
 	flags.ways.register(set)
 	set.StringVar(&flags.root, "remove-from", "", "`DIRECTORY` below which the files of a node are removed; with --kubeadm or --k3s")
-	flags.clusterFlags.register(set)
+	flags.register(set)
 	return cmd
 }
 
@@ -65,71 +65,81 @@ type uninstallFlags struct {
 }
 
 func (f *uninstallFlags) run(cmd *cobra.Command) error {
+	chosen, err := f.check(cmd)
+	if err != nil {
+		return err
+	}
+	cluster, err := f.cluster(cmd)
+	if err != nil {
+		return err
+	}
+	ofNode, err := f.ofNode(cmd, chosen)
+	if err != nil {
+		return err
+	}
+	if f.yes {
+		found, err := cluster.Find(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if err := cluster.Remove(cmd.Context(), found, func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }); err != nil {
+			return err
+		}
+	}
+	left, err := f.list(cmd, cluster)
+	if err != nil || left+ofNode == 0 || f.dryRun {
+		return err
+	}
+	if !f.yes {
+		fmt.Fprintln(cmd.OutOrStdout(), "nothing was removed: --yes removes it")
+	}
+	return statusError(exitFailure)
+}
+
+// check checks the flags, and returns the way whose files are removed, if any is.
+func (f *uninstallFlags) check(cmd *cobra.Command) (way install.Way, err error) {
 	chosen := f.ways.chosen()
 	switch {
 	case f.dryRun && f.yes:
-		return usagef(cmd, "--dry-run and --yes exclude each other")
+		return "", usagef(cmd, "--dry-run and --yes exclude each other")
 	case len(chosen) > 1:
-		return usagef(cmd, "--kubeadm and --k3s exclude each other: they say whose files --remove-from removes")
+		return "", usagef(cmd, "--kubeadm and --k3s exclude each other: they say whose files --remove-from removes")
 	case f.root != "" && len(chosen) == 0:
-		return usagef(cmd, "--remove-from: %q: add --kubeadm or --k3s, which say where the files are", f.root)
+		return "", usagef(cmd, "--remove-from: %q: add --kubeadm or --k3s, which say where the files are", f.root)
 	case f.root == "" && len(chosen) > 0 && !cmd.Flags().Changed("remove-from"):
-		return usagef(cmd, "--%s: --remove-from is missing: / on the node itself", chosen[0])
+		return "", usagef(cmd, "--%s: --remove-from is missing: / on the node itself", chosen[0])
 	}
-	if err := checkDirectory(cmd, "--remove-from", f.root); err != nil {
-		return err
+	if len(chosen) > 0 {
+		way = chosen[0]
 	}
+	return way, checkDirectory(cmd, "--remove-from", f.root)
+}
+
+func (f *uninstallFlags) cluster(cmd *cobra.Command) (*uninstall.Cluster, error) {
 	connection, err := f.connect(cmd, config.Default().ClientConnection, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cluster := uninstall.Cluster{Clock: clock.RealClock{}, WithObjects: f.withObjects}
-	if cluster.Client, err = kubernetes.NewForConfig(connection); err != nil {
-		return err
-	}
-	if cluster.Dynamic, err = dynamic.NewForConfig(connection); err != nil {
-		return err
-	}
-	left, err := f.ofNode(cmd, chosen)
+	client, err := kubernetes.NewForConfig(connection)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !f.yes {
-		found, err := f.list(cmd, &cluster)
-		if err != nil || left+found == 0 || f.dryRun {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), "nothing was removed: --yes removes it")
-		return statusError(exitFailure)
-	}
-	found, err := cluster.Find(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if err := cluster.Remove(cmd.Context(), found, func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }); err != nil {
-		return err
-	}
-	kept, err := f.list(cmd, &cluster)
-	if err == nil && kept > 0 {
-		return statusError(exitFailure)
-	}
-	return err
+	objects, err := dynamic.NewForConfig(connection)
+	return &uninstall.Cluster{Client: client, Dynamic: objects, Clock: clock.RealClock{}, WithObjects: f.withObjects}, err
 }
 
 // ofNode takes the files of a node away, or lists them and returns how many there are.
-func (f *uninstallFlags) ofNode(cmd *cobra.Command, chosen []install.Way) (left int, err error) {
+func (f *uninstallFlags) ofNode(cmd *cobra.Command, way install.Way) (left int, err error) {
 	if f.root == "" {
 		return 0, nil
 	}
-	did := "removed "
-	if !f.yes {
-		did = ""
-	}
-	_, err = install.Remove(chosen[0], f.root, !f.yes, func(what string) {
-		if !f.yes {
+	_, err = install.Remove(way, f.root, !f.yes, func(what string) {
+		if f.yes {
+			what = "removed " + what
+		} else {
 			left++
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), did+what)
+		fmt.Fprintln(cmd.OutOrStdout(), what)
 	})
 	return left, err
 }

@@ -82,8 +82,8 @@ func (m *machine) keep(name, made string, start func()) {
 		return
 	}
 	if there != nil {
-		for i := len(there.process) - 1; i >= 0; i-- {
-			there.process[i].Stop(10 * time.Second)
+		for _, p := range slices.Backward(there.process) {
+			p.Stop(10 * time.Second)
 		}
 		delete(m.runs, name)
 	}

@@ -279,7 +279,8 @@ func TestUnmarkTakesOffWhatPlansHavePutOn(t *testing.T) {
 			v1alpha1.AnnotationEmptied: "plan", v1alpha1.AnnotationCordoned: "true", v1alpha1.AnnotationRemovable: "true", "example.com/a": "b",
 		}},
 		Spec: corev1.NodeSpec{
-			Unschedulable: true, Taints: []corev1.Taint{{Key: v1alpha1.TaintClosed, Effect: "NoSchedule"}, {Key: "example.com/t", Effect: "NoSchedule"}},
+			Unschedulable: true,
+			Taints:        []corev1.Taint{{Key: v1alpha1.TaintClosed, Effect: "NoSchedule"}, {Key: "example.com/t", Effect: "NoSchedule"}},
 		},
 	}
 	others := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: corev1.NodeSpec{Unschedulable: true}}

@@ -11,25 +11,33 @@ import (
 // Write writes the files of a control-plane node below a directory, which is / on the node itself, and has its kube-scheduler read muster's
 // configuration of it. Told hears of each file. Where it fails, what it was told of was written, and it may be repeated.
 func (i *Installation) Write(root string, told func(string)) error {
+	n := nodeOf(i.way)
+	newConfig := false
 	for _, f := range i.files {
-		if err := write(root, f.path, f.text, told); err != nil {
+		changed, err := write(root, f.path, f.text, told)
+		if err != nil {
 			return err
 		}
+		newConfig = newConfig || changed && f.path == n.schedulerConfig()
 	}
-	n := nodeOf(i.way)
 	if n.scheduler == "" {
 		told("then restart k3s: systemctl restart k3s")
 		return nil
 	}
-	err := rewrite(root, n.scheduler, n.addToPod, told)
-	if errors.Is(err, fs.ErrNotExist) {
+	restarts := false
+	err := rewrite(root, n.scheduler, n.addToPod, func(line string) { restarts = true; told(line) })
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		told(fmt.Sprintf("there is no %s: give kube-scheduler --config=%s", filepath.Join(root, n.scheduler), n.schedulerConfig()))
 		return nil
+	case err == nil && newConfig && !restarts:
+		told("kube-scheduler reads " + n.schedulerConfig() + " when it starts: move " + n.scheduler + " out of its directory and back")
 	}
 	return err
 }
 
-// Remove takes back what Write does, and leaves alone what others wrote. It returns whether there was anything. With dry set, it only tells.
+// Remove takes back what Write does, and leaves alone what others wrote. It returns whether there was anything. With dry set, it only
+// tells.
 func Remove(way Way, root string, dry bool, told func(string)) (found bool, err error) {
 	n := nodeOf(way)
 	say := func(text string) { found = true; told(text) }
@@ -87,24 +95,24 @@ func rewriteOr(root, path string, edit func(map[string]any) (bool, error), dry b
 	return nil
 }
 
-// write writes a file below a directory, if it is not as it should be.
-func write(root, path, text string, told func(string)) error {
+// write writes a file below a directory, if it is not as it should be, and returns whether it has.
+func write(root, path, text string, told func(string)) (changed bool, err error) {
 	at := filepath.Join(root, path)
 	switch there, err := os.ReadFile(at); {
 	case err == nil && string(there) == text:
 		told("unchanged " + at)
-		return nil
+		return false, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
+		return false, err
 	}
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil { //nolint:gosec // kube-scheduler reads there as another user
-		return err
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return false, err
 	}
 	if err := replace(at, text); err != nil {
-		return err
+		return false, err
 	}
 	told("wrote " + at)
-	return nil
+	return true, nil
 }
 
 // replace writes a file whole or not at all: a kubelet may look at any time. It looks at no file whose name begins with a dot.
@@ -114,7 +122,7 @@ func replace(path, text string) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := os.WriteFile(beside, []byte(text), mode); err != nil {
+	if err := os.WriteFile(beside, []byte(text), mode); err != nil { //nolint:gosec // below the directory that was named
 		return err
 	}
 	return os.Rename(beside, path)

@@ -13,26 +13,32 @@ import (
 const image1 = "registry.example.com/muster:v0.1.0"
 
 func TestNewRefusesWhatDoesNotSuit(t *testing.T) {
-	const head = "apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n"
 	for want, o := range map[string]Options{
 		"--image is required":                              {Way: Managed},
 		`--image: "a b" is no image`:                       {Way: Managed, Image: "a b"},
 		`--image: "muster" has neither a tag nor a digest`: {Way: K3s, Image: "muster"},
 		`--kubernetes-version: "36" is no version`:         {Way: K3s, Image: image1, KubernetesVersion: "36"},
-		"--config: serving.tls: must be left out":          {Way: Kubeadm, Image: image1, Config: []byte(head + "serving: {tls: {certFile: /a, keyFile: /b}}\n")},
-		"--config: leaderElection: must be left out":       {Way: Managed, Image: image1, Config: []byte(head + "leaderElection: {leaderElect: true}\n")},
-		"--config: profiles: with --managed two":           {Way: Managed, Image: image1, Config: []byte(head + "profiles: [{schedulerName: default-scheduler}]\n")},
-		"profiles: gates and defaultFor need Kubernetes 1.36": {
-			Way: Managed, Image: image1, KubernetesVersion: "v1.35.9", Config: []byte(head + "profiles: [{schedulerName: a, gates: UntilMembers}]\n"),
-		},
-		"profile: Invalid value": {Way: Kubeadm, Image: image1, Config: []byte(head + "profile: []\n")},
+		"--config: serving.tls: must be left out":          configured(Kubeadm, "serving: {tls: {certFile: /a, keyFile: /b}}"),
+		"--config: leaderElection: must be left out":       configured(Managed, "leaderElection: {leaderElect: true}"),
+		"--config: profiles: with --managed two":           configured(Managed, "profiles: [{schedulerName: default-scheduler}]"),
+		"profiles: gates and defaultFor need":              configured(Managed, "profiles: [{schedulerName: a, gates: UntilMembers}]"),
+		"profile: Invalid value":                           configured(Kubeadm, "profile: []"),
 	} {
 		if o.KubernetesVersion == "" {
-			o.KubernetesVersion = "v1.37.0"
+			o.KubernetesVersion = "v1.35.9"
 		}
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+}
+
+// configured are options with a configuration.
+func configured(way Way, fields string) Options {
+	return Options{
+		Way:    way,
+		Image:  image1,
+		Config: []byte("apiVersion: config.muster.dev/v1alpha2\nkind: MusterConfiguration\n" + fields + "\n"),
 	}
 }
 
@@ -125,7 +131,7 @@ func TestFilesAreWrittenAndTakenBack(t *testing.T) {
 		root := t.TempDir()
 		n := nodeOf(way)
 		if n.scheduler != "" {
-			if err := write(root, n.scheduler, schedulerManifest, func(string) {}); err != nil {
+			if _, err := write(root, n.scheduler, schedulerManifest, func(string) {}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -171,7 +177,7 @@ func TestAKubeSchedulerWithAConfigurationIsLeftAlone(t *testing.T) {
 	root := t.TempDir()
 	n := nodeOf(Kubeadm)
 	theirs := strings.Replace(schedulerManifest, "    - kube-scheduler\n", "    - kube-scheduler\n    - --config=/etc/theirs.yaml\n", 1)
-	if err := write(root, n.scheduler, theirs, func(string) {}); err != nil {
+	if _, err := write(root, n.scheduler, theirs, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	installation, err := New(Options{Way: Kubeadm, Image: image1, KubernetesVersion: "v1.37.0"})
@@ -186,14 +192,15 @@ func TestAKubeSchedulerWithAConfigurationIsLeftAlone(t *testing.T) {
 
 func TestKubeadmsConfigurationIsChangedAndTakenBack(t *testing.T) {
 	n := nodeOf(Kubeadm)
+	const beta4, beta3 = "apiVersion: kubeadm.k8s.io/v1beta4\n", "apiVersion: kubeadm.k8s.io/v1beta3\n"
 	for name, test := range map[string]struct{ before, want string }{
-		"v1beta4":                 {"apiVersion: kubeadm.k8s.io/v1beta4\nscheduler: {}\n", "- name: config\n    value: " + n.schedulerConfig()},
-		"v1beta4, with arguments": {"apiVersion: kubeadm.k8s.io/v1beta4\nscheduler:\n  extraArgs:\n  - name: v\n    value: \"2\"\n", "value: " + n.schedulerConfig()},
-		"v1beta3":                 {"apiVersion: kubeadm.k8s.io/v1beta3\nscheduler: {}\n", "extraArgs:\n    config: " + n.schedulerConfig()},
-		"v1beta3, with arguments": {"apiVersion: kubeadm.k8s.io/v1beta3\nscheduler:\n  extraArgs:\n    v: \"2\"\n", "    config: " + n.schedulerConfig()},
-		"v1beta4, no scheduler":   {"apiVersion: kubeadm.k8s.io/v1beta4\n", "name: muster"},
+		"v1beta4":                 {beta4 + "scheduler: {}\n", "- name: config\n    value: " + n.schedulerConfig()},
+		"v1beta4, with arguments": {beta4 + "scheduler:\n  extraArgs:\n  - name: v\n    value: \"2\"\n", "value: " + n.schedulerConfig()},
+		"v1beta3":                 {beta3 + "scheduler: {}\n", "extraArgs:\n    config: " + n.schedulerConfig()},
+		"v1beta3, with arguments": {beta3 + "scheduler:\n  extraArgs:\n    v: \"2\"\n", "    config: " + n.schedulerConfig()},
+		"v1beta4, no scheduler":   {beta4, "name: muster"},
 		"with a volume of theirs": {
-			"apiVersion: kubeadm.k8s.io/v1beta4\nscheduler:\n  extraVolumes:\n  - hostPath: /a\n    mountPath: /a\n    name: a\n", "- hostPath: " + n.configs,
+			beta4 + "scheduler:\n  extraVolumes:\n  - hostPath: /a\n    mountPath: /a\n    name: a\n", "- hostPath: " + n.configs,
 		},
 	} {
 		after, err := edited(test.before, n.addToCluster)

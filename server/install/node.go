@@ -83,8 +83,10 @@ func filesOf(n node, image string, text []byte, cfg *config.Configuration) ([]fi
 	}
 	files := []file{
 		{n.config(), "muster's configuration.", string(text)},
-		{n.schedulerConfig(), "kube-scheduler's configuration, made of muster's: repeat 'muster install' after a change of its profiles.",
-			string(registration)},
+		{
+			n.schedulerConfig(), "kube-scheduler's configuration, made of muster's: repeat 'muster install' after a change of its profiles.",
+			string(registration),
+		},
 		{n.staticPod, "muster, in a static pod.", pod},
 	}
 	if n.dropIn != "" {

@@ -31,10 +31,15 @@ import (
 func (f *finder) gates() error {
 	var gated []string
 	var failed error
-	options := release.Options{Pods: f.Client.CoreV1(), Clock: f.Clock, DryRun: true, Told: func(pod types.NamespacedName, gates []string, err error) {
-		gated = append(gated, fmt.Sprintf("%s (%s)", pod, strings.Join(gates, " ")))
-		failed = errors.Join(failed, err)
-	}}
+	options := release.Options{
+		Pods:   f.Client.CoreV1(),
+		Clock:  f.Clock,
+		DryRun: true,
+		Told: func(pod types.NamespacedName, gates []string, err error) {
+			gated = append(gated, fmt.Sprintf("%s (%s)", pod, strings.Join(gates, " ")))
+			failed = errors.Join(failed, err)
+		},
+	}
 	if _, _, err := release.Run(f.ctx, options); err != nil {
 		return err
 	}
@@ -50,11 +55,14 @@ func (f *finder) gates() error {
 
 func (f *finder) lift(ctx context.Context) error {
 	var failed error
-	_, _, err := release.Run(ctx, release.Options{Pods: f.Client.CoreV1(), Clock: f.Clock, Told: func(pod types.NamespacedName, _ []string, err error) {
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", pod, err))
-		}
-	}})
+	_, _, err := release.Run(
+		ctx,
+		release.Options{Pods: f.Client.CoreV1(), Clock: f.Clock, Told: func(pod types.NamespacedName, _ []string, err error) {
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", pod, err))
+			}
+		}},
+	)
 	return errors.Join(err, failed)
 }
 

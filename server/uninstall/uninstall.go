@@ -52,8 +52,8 @@ type Cluster struct {
 func (c *Cluster) Find(ctx context.Context) ([]Leftover, error) {
 	f := &finder{Cluster: c, ctx: ctx}
 	for _, look := range []func() error{
-		f.policies, f.webhooks, f.installed, f.boundRoles, f.kubeadm, f.gates, f.pods, f.namespaces, f.nodes, f.groups, f.nodeMetrics, f.definitions,
-		f.records,
+		f.policies, f.webhooks, f.installed, f.boundRoles, f.kubeadm, f.gates, f.pods, f.namespaces, f.nodes, f.groups, f.nodeMetrics,
+		f.definitions, f.records,
 	} {
 		if err := look(); err != nil {
 			return nil, err
