@@ -51,7 +51,7 @@ func (p *process) show(kind, name string, asks cluster.Asks) {
 // minute, or ten for each pod that it does not bind. It returns the nodes of the pods that have started.
 func (p *process) startTree(pods []*corev1.Pod, refused ...string) map[string]string {
 	nodes, calls := map[string]string{}, map[string]*call{}
-	for idle := 0; idle < 6+54*len(refused); idle++ {
+	for idle, round := 0, 0; idle < 6+54*len(refused) && round < 200; idle, round = idle+1, round+1 {
 		p.after(10 * time.Second)
 		for _, pod := range pods {
 			if calls[pod.Name] != nil && calls[pod.Name].held() || p.cluster.PendingPod(pod.UID) == nil {
@@ -172,8 +172,10 @@ func TestATreeStartsWithoutAGangThatCannot(t *testing.T) {
 		change       func(*corev1.Pod)
 		refused      []string // the scheduler does not bind them
 	}{
-		"it fits no node":                      {gangs: 12, least: 6, cpu: "99"},
-		"another scheduler is to place it":     {gangs: 3, least: 2, cpu: "1", change: func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" }},
+		"it fits no node": {gangs: 12, least: 6, cpu: "99"},
+		"another scheduler is to place it": {
+			gangs: 3, least: 2, cpu: "1", change: func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" },
+		},
 		"kube-scheduler does not bind its pod": {gangs: 3, least: 2, cpu: "1", refused: []string{"g00-0"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,8 @@ func Root(pod *cluster.Pod) Key {
 //
 // A gang that has started is alone, and so is one below groups of groups that have all started. Otherwise a set has just enough
 // gangs for the uppermost group of groups that has not: first gangs that have started or hold places, which are in each set,
-// then others, by their standing, tries in vain, priority and name. There is a hindrance when too few gangs are there, or enough others hold
-// places.
+// then others, by their standing, tries in vain, priority and name. There is a hindrance when too few gangs are there, or
+// enough others hold places.
 //
 // Kubernetes asks the same of CompositePodGroups, and its scheduler tries one set.
 func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
