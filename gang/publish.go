@@ -187,14 +187,13 @@ func dissent(o *status.Observation) status.Event {
 func (p *Publisher) unknown() (all []told) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
-	for _, w := range p.machine.state.Waits(p.clock.Now(), mostTold, time.Second) {
-		if p.machine.view.PodGroup(w.Group) != nil {
-			continue
-		}
+	ownerless := func(pod *cluster.Pod) bool {
+		key, _ := membership.Of(pod)
+		return p.machine.view.PodGroup(key) == nil && len(membership.Owners(slices.Values([]*cluster.Pod{pod}))) == 0
+	}
+	for _, w := range p.machine.state.Waits(p.clock.Now(), mostTold, time.Second, ownerless) {
 		for _, pod := range w.Members {
-			if len(membership.Owners(slices.Values([]*cluster.Pod{pod}))) == 0 {
-				all = append(all, told{pod.Pod, p.news.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
-			}
+			all = append(all, told{pod.Pod, p.news.reporter(pod.Spec.SchedulerName), w.Reason, w.Why})
 		}
 	}
 	return all

@@ -69,7 +69,7 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 			places = append(places, outcome.Places...)
 		case outcome.Late:
 			p.budget.short = true
-			return core.Evictions{}
+			return core.Evictions{Late: true}
 		default:
 			return core.Evictions{Why: shortfall(outcome, part.settled, part.AtLeast, plan.Snapshot().NodeCount())}
 		}

@@ -48,16 +48,17 @@ func (p *process) show(kind, name string, asks cluster.Asks) {
 }
 
 // startTree has the scheduler try pods one after the other, and bind each that has a place, until nothing comes of it for a
-// minute. It returns the nodes of the pods that have started.
-func (p *process) startTree(pods []*corev1.Pod) map[string]string {
+// minute, or ten for each pod that it does not bind. It returns the nodes of the pods that have started.
+func (p *process) startTree(pods []*corev1.Pod, refused ...string) map[string]string {
 	nodes, calls := map[string]string{}, map[string]*call{}
-	for idle := 0; idle < 6; idle++ {
+	for idle, round := 0, 0; idle < 6+54*len(refused) && round < 200; idle, round = idle+1, round+1 {
 		p.after(10 * time.Second)
 		for _, pod := range pods {
 			if calls[pod.Name] != nil && calls[pod.Name].held() || p.cluster.PendingPod(pod.UID) == nil {
 				continue
 			}
-			if node := p.filter(pod); p.cluster.Snapshot().NodeByName(node) != nil {
+			node := p.filter(pod)
+			if p.cluster.Snapshot().NodeByName(node) != nil && !slices.Contains(refused, pod.Name) {
 				calls[pod.Name], idle = p.bind(pod, node), 0
 			}
 		}
@@ -159,6 +160,57 @@ func TestATreeThatIsChangedIsAskedAgain(t *testing.T) {
 		p.after(time.Second)
 		if got := p.filter(only[0]); got != "a" {
 			t.Errorf("the only one is told %q once one is enough", got)
+		}
+	})
+}
+
+// One gang of a tree must not keep the others from starting, whatever it lacks.
+func TestATreeStartsWithoutAGangThatCannot(t *testing.T) {
+	for name, test := range map[string]struct {
+		gangs, least int
+		cpu          string // of the pod of the first gang
+		change       func(*corev1.Pod)
+		refused      []string // the scheduler does not bind them
+	}{
+		"it fits no node": {gangs: 12, least: 6, cpu: "99"},
+		"another scheduler is to place it": {
+			gangs: 3, least: 2, cpu: "1", change: func(pod *corev1.Pod) { pod.Spec.SchedulerName = "other" },
+		},
+		"kube-scheduler does not bind its pod": {gangs: 3, least: 2, cpu: "1", refused: []string{"g00-0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.branch("", "root", test.least)
+				p.set(node("a", "50"))
+				change := func(*corev1.Pod) {}
+				if test.change != nil {
+					change = test.change
+				}
+				pods := p.plant("root", "g00", 1, 1, test.cpu, change)
+				for i := 1; i < test.gangs; i++ {
+					pods = append(pods, p.plant("root", fmt.Sprintf("g%02d", i), 1, 1, "1")...)
+				}
+				if started := p.startTree(pods, test.refused...); len(started) < test.least || started["g00-0"] != "" {
+					t.Errorf("started are %v, want %d and not the first", started, test.least)
+				}
+			})
+		})
+	}
+}
+
+func TestAPodOfATreeIsMadeAgainWhenAnotherGangIsGone(t *testing.T) {
+	run(t, func(p *process) {
+		p.branch("", "root", 2)
+		p.set(node("a", "9"))
+		first, second := p.plant("root", "first", 2, 2, "1"), p.plant("root", "second", 2, 2, "1")
+		if started := p.startTree(slices.Concat(first, second)); len(started) != 4 {
+			t.Fatalf("started are %v", started)
+		}
+		p.delete(slices.Concat(first, second[:1])...)
+		again := members("second", 3, "1", native)[2:]
+		p.set(objects(again)...)
+		if started := p.startTree(again); len(started) != 1 {
+			t.Errorf("the pod that is made again is told: %s", p.filter(again[0]))
 		}
 	})
 }

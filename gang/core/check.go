@@ -6,6 +6,8 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/gang/membership"
 )
 
 // Check returns the first invariant of the package that does not hold between two events, nil when all hold. It
@@ -14,6 +16,23 @@ func (s *State) Check(view View) error {
 	c := check{State: s, holding: map[string]int{}, holds: map[HoldID]types.UID{}}
 	for _, g := range s.groups {
 		c.group(g)
+	}
+	rooted := 0
+	for root, below := range s.trees {
+		rooted += len(below)
+		for _, g := range below {
+			if g.root != root || s.groups[g.key] != g {
+				c.bad("%s is known to be below %s, and is below %s", g.key, root, g.root)
+			}
+		}
+	}
+	for _, g := range s.groups {
+		if g.root != (membership.Key{}) {
+			rooted--
+		}
+	}
+	if rooted != 0 {
+		c.bad("%d more groups are known to be in trees than are", rooted)
 	}
 	for g := range s.partly {
 		if s.groups[g.key] != g {

@@ -2,9 +2,13 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -66,7 +70,10 @@ func (t *attempt) unplannable() (reason string) {
 		return ReasonVictims
 	}
 	t.recall(t.parts)
-	return t.hindered()
+	if reason = t.hindered(); reason != "" && t.others(nil, func() bool { return true }) {
+		return ""
+	}
+	return reason
 }
 
 // findPlaces has members count on places. It returns the reason why there are none, "" when there are.
@@ -115,8 +122,8 @@ func (t *attempt) outranks() bool {
 func (t *attempt) search(also Also) (found Places) {
 	found = t.ports.FindPlaces(t.wanted(), also)
 	t.now = t.ports.Now()
-	if found.Outcome == NotFound && !found.Late {
-		t.others(func() bool {
+	if found.Outcome == NotFound && !found.Late && len(t.first().spec.Above) > 0 {
+		t.others(t.unfit(), func() bool {
 			instead := t.ports.FindPlaces(t.wanted(), also)
 			t.now = t.ports.Now()
 			if instead.Outcome != NotFound {
@@ -131,19 +138,40 @@ func (t *attempt) search(also Also) (found Places) {
 // mostChoices is how many bundles of a tree are tried in one plan.
 const mostChoices = 64
 
+// unfit returns the other gangs of a tree that have no room even alone, whatever the choice.
+func (t *attempt) unfit() sets.Set[*group] {
+	unfit := sets.New[*group]()
+	for _, g := range t.trees[t.first().root] {
+		if g == t.first() || g.unasked() != nil || (part{g, g.frozen()}).leaf().Standing != membership.Whole {
+			continue
+		}
+		alone := Search{Store: t.first().store, Parts: []Wanted{t.wantedOf(part{g, g.frozen()})}}
+		if len(t.ports.FindWithout(alone, nil, nil)) == 0 {
+			unfit.Insert(g)
+		}
+	}
+	t.now = t.ports.Now()
+	return unfit
+}
+
 // others takes one other bundle of a tree after the next in place of that of the attempt, until try reports that it will do. If
 // none does, the attempt has its own again.
-func (t *attempt) others(try func() bool) {
-	if len(t.first().spec.Above) == 0 {
-		return
+func (t *attempt) others(unfit sets.Set[*group], try func() bool) bool {
+	g := t.first()
+	if len(g.spec.Above) == 0 {
+		return false
 	}
-	own, tried := t.parts, 0
-	choices, not := t.choices(t.first())
+	own, waits, dirty := t.parts, g.waiting, g.dirty
+	choices, not := t.choices(g, unfit)
 	if not != nil {
-		return
+		return false
 	}
+	tried := 0
 	for parts := range choices {
-		if tried++; tried == 1 { // the own one
+		if tried++; tried > mostChoices {
+			break
+		}
+		if slices.EqualFunc(parts, own, func(a, b part) bool { return a.group == b.group }) {
 			continue
 		}
 		t.parts = parts
@@ -152,14 +180,13 @@ func (t *attempt) others(try func() bool) {
 		}
 		if t.hindered() == "" {
 			if t.fresh = unplanned(parts); try() {
-				return
+				return true
 			}
-		}
-		if tried == mostChoices {
-			break
 		}
 	}
 	t.parts, t.fresh = own, unplanned(own)
+	g.waiting, g.dirty = waits, dirty
+	return false
 }
 
 // wanted returns what the pending members of a plan ask for. If others are to be evicted, the member that the
@@ -167,18 +194,22 @@ func (t *attempt) others(try func() bool) {
 func (t *attempt) wanted() Search {
 	s := Search{Store: t.first().store}
 	for _, p := range t.parts {
-		w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
-		candidates := p.plannable(t.now)
-		if t.evicting {
-			candidates = toFront(candidates, t.asking)
-		}
-		w.Pods = podsOf(candidates)
-		if len(w.Resources) > 0 {
-			w.Own = podsOf(p.those(func(p *member) bool { return p.stage != pending }))
-		}
-		s.Parts = append(s.Parts, w)
+		s.Parts = append(s.Parts, t.wantedOf(p))
 	}
 	return s
+}
+
+func (t *attempt) wantedOf(p part) Wanted {
+	w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
+	candidates := p.plannable(t.now)
+	if t.evicting {
+		candidates = toFront(candidates, t.asking)
+	}
+	w.Pods = podsOf(candidates)
+	if len(w.Resources) > 0 {
+		w.Own = podsOf(p.those(func(p *member) bool { return p.stage != pending }))
+	}
+	return w
 }
 
 // place has members be where they count now, and tells the scheduler of all but the one that it asks
@@ -329,10 +360,11 @@ func (t *attempt) holdsEnough() (reason string) {
 				more++
 			}
 		}
-		if more > 0 && t.holding[p.key.Namespace]+more > t.limits.MaxHolding {
+		// What needs more than that by itself has its turn when no other gang has places.
+		if holding := t.holding[p.key.Namespace]; more > 0 && holding > 0 && holding+more > t.limits.MaxHolding {
 			t.first().waits(status.NamespaceLimit, fmt.Sprintf(
 				"waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
-				p.key.Namespace, t.holding[p.key.Namespace]))
+				p.key.Namespace, holding))
 			return ReasonHolding
 		}
 	}

@@ -101,6 +101,8 @@ type Evictions struct {
 	Victims map[string][]Victim
 	// Why says in words what is in the way though all go that may; "" when that is not known.
 	Why string
+	// Late says that time was up: there may be victims.
+	Late bool
 }
 
 // Planned is a place that a member has been given.

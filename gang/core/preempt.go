@@ -94,19 +94,24 @@ func (t *attempt) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.limits.EvictNobody || t.rests(g) || t.hindered() != "" || slices.ContainsFunc(t.parts, part.evictsInVain) ||
-		g.sought == t.generation || t.now.Before(g.soughtAgain) {
+	if t.limits.EvictNobody || t.rests(g) || g.sought == t.generation || t.now.Before(g.soughtAgain) {
 		t.answer()
 		return
 	}
-	t.fresh, t.evicting = unplanned(t.parts), true
-	if t.neverEvicts() {
-		t.noVictims(0)
-	} else {
+	switch may := t.hindered() == "" && t.mayEvict() || t.others(nil, t.mayEvict); {
+	case may:
+		t.fresh, t.evicting = unplanned(t.parts), true
 		t.lookAtAll() // victims may be of any of them
 		t.findVictims()
+	case t.neverEvicts():
+		t.noVictims(0)
 	}
 	t.answer()
+}
+
+// mayEvict reports whether pods may be evicted for a bundle.
+func (t *attempt) mayEvict() bool {
+	return !slices.ContainsFunc(t.parts, part.evictsInVain) && !t.neverEvicts()
 }
 
 // findVictims has members count on places from which others have to go.
@@ -137,8 +142,8 @@ func (t *attempt) searchVictims() (found Evictions) {
 	found = t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
 	t.now = t.ports.Now()
 	if found.Outcome == NotFound {
-		t.others(func() bool {
-			if t.neverEvicts() {
+		t.others(nil, func() bool {
+			if !t.mayEvict() {
 				return false
 			}
 			instead := t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
@@ -146,7 +151,7 @@ func (t *attempt) searchVictims() (found Evictions) {
 			if instead.Outcome != NotFound {
 				found = instead
 			}
-			return found.Outcome != NotFound
+			return found.Outcome != NotFound || instead.Late
 		})
 	}
 	return found

@@ -255,19 +255,22 @@ type Waiting struct {
 }
 
 // Waits returns the groups that do not merely wait for others, with a bounded number of their members that have
-// been pending for a time.
-func (s *State) Waits(now time.Time, most int, since time.Duration) []Waiting {
+// been pending for a time, and about which something is to be told. Other groups are left out.
+func (s *State) Waits(now time.Time, most int, since time.Duration, tells func(*cluster.Pod) bool) []Waiting {
 	var all []Waiting
 	for _, g := range s.those(func(g *group) bool { return g.reason != status.None && g.reason != status.Waiting }) {
-		waits := s.whyItWaits(g)
-		w := Waiting{Group: g.key, Reason: waits.reason, Why: waits.why}
+		w := Waiting{Group: g.key}
 		members := g.in(pending)
 		for _, p := range members[:min(len(members), most)] {
-			if now.Sub(p.since) >= since {
+			if now.Sub(p.since) >= since && tells(p.pod) {
 				w.Members = append(w.Members, p.pod)
 			}
 		}
-		all = append(all, w)
+		if len(w.Members) > 0 {
+			waits := s.whyItWaits(g)
+			w.Reason, w.Why = waits.reason, waits.why
+			all = append(all, w)
+		}
 	}
 	return all
 }

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/gang/membership"
 )
 
@@ -28,7 +30,7 @@ func (s *State) root(g *group, root membership.Key) {
 
 // inTree returns the gangs that start together with one that is in a tree: the best choice.
 func (s *State) inTree(g *group) (parts []part, not *hindrance) {
-	choices, not := s.choices(g)
+	choices, not := s.choices(g, nil)
 	if not != nil {
 		return nil, not
 	}
@@ -38,12 +40,20 @@ func (s *State) inTree(g *group) (parts []part, not *hindrance) {
 	return parts, nil
 }
 
-// choices yields the bundles with which a group in a tree may start, the best first. There is a hindrance when it cannot start.
-func (s *State) choices(g *group) (iter.Seq[[]part], *hindrance) {
+// choices yields the bundles with which a group in a tree may start, the best first. Groups without a place of their own are
+// incomplete. There is a hindrance when it cannot start.
+func (s *State) choices(g *group, unfit sets.Set[*group]) (iter.Seq[[]part], *hindrance) {
+	if count := len(s.trees[g.root]); count > membership.MostLeaves {
+		return nil, hindranceOf(membership.TooManyLeaves(count))
+	}
 	leaves := []membership.Leaf{part{g, g.frozen()}.leaf()}
 	for _, other := range s.trees[g.root] {
 		if other != g && other.spec != nil && len(other.spec.Above) > 0 && other.spec.Above[0].Name == g.spec.Above[0].Name {
-			leaves = append(leaves, part{other, other.frozen()}.leaf())
+			leaf := part{other, other.frozen()}.leaf()
+			if leaf.Standing == membership.Whole && (other.schedulerName != g.schedulerName || unfit.Has(other)) {
+				leaf.Standing = membership.Incomplete
+			}
+			leaves = append(leaves, leaf)
 		}
 	}
 	bundles, by := membership.Choices(g.key, leaves)
@@ -66,18 +76,19 @@ func (s *State) choices(g *group) (iter.Seq[[]part], *hindrance) {
 
 // leaf returns how far a group in a tree is.
 func (p part) leaf() membership.Leaf {
-	leaf := membership.Leaf{Key: p.key, Above: p.spec.Above, Standing: membership.Whole, Priority: p.priority}
+	leaf := membership.Leaf{Key: p.key, Above: p.spec.Above, Standing: membership.Whole, InVain: p.tries.inVain, Priority: p.priority}
+	if p.left() != nil {
+		leaf.InVain++
+	}
 	switch {
 	case p.spec.Err != nil:
 		leaf.Standing = membership.Incomplete
-	case p.started():
+	case p.started() || p.letGo() > 0:
 		leaf.Standing = membership.Started
 	case p.holds():
 		leaf.Standing = membership.Holding
 	case p.lacksMembers():
 		leaf.Standing = membership.Incomplete
-	case p.letGo() > 0:
-		leaf.Standing = membership.Begun
 	}
 	return leaf
 }

@@ -29,8 +29,8 @@ func (s *State) whyItWaits(g *group) waiting {
 // lackOf says which members of a bundle have to be created yet; nothing when none has.
 func lackOf(parts []part) waiting {
 	for _, p := range parts {
-		if more := p.missing() - len(p.candidates()); more > 0 {
-			return p.lacks(more, parts[0].group)
+		if p.lacksMembers() {
+			return p.lacks(p.missing()-len(p.candidates()), parts[0].group)
 		}
 	}
 	return waiting{}
@@ -63,7 +63,7 @@ func (s *State) Mistakes() (disagree, withheld int) {
 		if g.dissent() != "" {
 			disagree++
 		}
-		if s.whyItWaits(g).reason == status.MembersWithheld {
+		if g.unasked() == nil && g.spec.Withheld(g.pods()) != "" && s.whyItWaits(g).reason == status.MembersWithheld {
 			withheld++
 		}
 	}
@@ -90,7 +90,7 @@ func (t *turn) corrects(parts []part, reason string) {
 // isHindrance reports whether a reason is one that no change of the nodes ends.
 func isHindrance(reason string) bool {
 	switch reason {
-	case ReasonNoGroup, ReasonInvalid, ReasonSiblings, ReasonLater:
+	case ReasonNoGroup, ReasonInvalid, ReasonSiblings:
 		return true
 	}
 	return false

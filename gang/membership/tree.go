@@ -19,11 +19,10 @@ type Standing int
 
 // The standings of gangs. Of two gangs that would do, the one with the better standing starts.
 const (
-	Started    Standing = iota // its members start one by one
+	Started    Standing = iota // members are bound, so that its tree has started with it once
 	Holding                    // members have places, and wait for others
-	Begun                      // members are bound, and too few of them
 	Whole                      // enough members wait
-	Incomplete                 // too few members are there
+	Incomplete                 // too few members are there, or it has no room even alone
 )
 
 // Leaf is a gang in a tree of groups.
@@ -31,6 +30,8 @@ type Leaf struct {
 	Key      Key
 	Above    []cluster.GroupOfGroups // from the root on
 	Standing Standing
+	// InVain is how often its places came to nothing in a row.
+	InVain   int
 	Priority int32
 }
 
@@ -48,19 +49,23 @@ func Root(pod *cluster.Pod) Key {
 //
 // A gang that has started is alone, and so is one below groups of groups that have all started. Otherwise a set has just enough
 // gangs for the uppermost group of groups that has not: first gangs that have started or hold places, which are in each set,
-// then others, by their standing, priority and name. There is a hindrance when too few gangs are there, or enough others hold
-// places.
+// then others, by their standing, tries in vain, priority and name. There is a hindrance when too few gangs are there, or
+// enough others hold places.
 //
 // Kubernetes asks the same of CompositePodGroups, and its scheduler tries one set.
 func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
 	if len(leaves) > MostLeaves {
-		return nil, &Hindrance{Invalid, fmt.Sprintf("its tree has %d groups of pods, and %d may be in one", len(leaves), MostLeaves)}
+		return nil, TooManyLeaves(len(leaves))
 	}
 	root := &branch{}
 	for i := range leaves {
 		root.add(&leaves[i], leaves[i].Above)
 	}
-	root = root.below[0]
+	i := slices.IndexFunc(root.below, func(b *branch) bool { return b.pathTo(of) != nil })
+	if i < 0 {
+		return nil, &Hindrance{Invalid, "it is in no tree"}
+	}
+	root = root.below[i]
 	path := root.pathTo(of)
 	for len(path) > 1 && (path[0].standing() == Started || path[len(path)-1].standing() == Started) {
 		path = path[1:]
@@ -87,6 +92,11 @@ func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
 			return yield(keys)
 		})
 	}, nil
+}
+
+// TooManyLeaves says that a tree has more gangs than one may have.
+func TooManyLeaves(count int) *Hindrance {
+	return &Hindrance{Invalid, fmt.Sprintf("its tree has %d groups of pods, and %d may be in one", count, MostLeaves)}
 }
 
 // branch is a group of groups, or a gang, which has nothing below it.
@@ -144,10 +154,18 @@ func (b *branch) standing() Standing {
 		return last
 	case slices.Contains(standings, Holding):
 		return Holding
-	case standings[0] <= Begun:
-		return Begun
 	}
 	return Whole
+}
+
+func (b *branch) inVain() (most int) {
+	if b.leaf != nil {
+		return b.leaf.InVain
+	}
+	for _, other := range b.below[:min(b.atLeast, len(b.below))] {
+		most = max(most, other.inVain())
+	}
+	return most
 }
 
 func (b *branch) priority() int32 {
@@ -168,21 +186,23 @@ func (b *branch) sort(path []*branch) {
 		case other.standing() <= Holding:
 			return int(other.standing())
 		case slices.Contains(path, other):
-			return int(Begun)
+			return int(Whole)
 		}
-		return int(Whole)
+		return int(Incomplete)
+	}
+	for _, other := range b.below {
+		other.sort(path)
 	}
 	slices.SortFunc(b.below, func(x, y *branch) int {
 		return cmp.Or(
-			cmp.Compare(turn(x), turn(y)), cmp.Compare(x.standing(), y.standing()), cmp.Compare(y.priority(), x.priority()),
-			cmp.Compare(x.name, y.name),
+			cmp.Compare(turn(x), turn(y)), cmp.Compare(x.standing(), y.standing()), cmp.Compare(x.inVain(), y.inVain()),
+			cmp.Compare(y.priority(), x.priority()), cmp.Compare(x.name, y.name),
 		)
 	})
 	for _, other := range b.below {
-		if b.chosen < b.atLeast && turn(other) < int(Whole) {
+		if b.chosen < b.atLeast && turn(other) < int(Incomplete) {
 			b.chosen++
 		}
-		other.sort(path)
 	}
 }
 

@@ -45,29 +45,27 @@ func chosen(of string, leaves []membership.Leaf) (sets []string) {
 }
 
 func TestGangsOfATreeAreChosen(t *testing.T) {
-	const started, holding, begun, whole, missing = membership.Started, membership.Holding, membership.Begun, membership.Whole,
-		membership.Incomplete
+	const started, holding, whole, missing = membership.Started, membership.Holding, membership.Whole, membership.Incomplete
 	type leaves map[string]membership.Standing // by path and name
 	for name, test := range map[string]struct {
 		leaves leaves
 		of     string
 		want   []string
 	}{
-		"all of them":            {leaves{"r:2/a": whole, "r:2/b": whole}, "b", []string{"b a"}},
-		"one and either other":   {leaves{"r:2/a": whole, "r:2/b": whole, "r:2/c": whole}, "b", []string{"b a", "b c"}},
-		"an incomplete one last": {leaves{"r:2/a": missing, "r:2/b": whole, "r:2/c": whole}, "b", []string{"b c"}},
-		"none other is whole":    {leaves{"r:2/a": missing, "r:2/b": whole, "r:2/c": missing}, "b", []string{"b a"}},
-		"bound members first":    {leaves{"r:2/a": whole, "r:2/b": whole, "r:2/c": begun}, "b", []string{"b c", "b a"}},
+		"all of them":                            {leaves{"r:2/a": whole, "r:2/b": whole}, "b", []string{"b a"}},
+		"one and either other":                   {leaves{"r:2/a": whole, "r:2/b": whole, "r:2/c": whole}, "b", []string{"b a", "b c"}},
+		"an incomplete one last":                 {leaves{"r:2/a": missing, "r:2/b": whole, "r:2/c": whole}, "b", []string{"b c"}},
+		"none other is whole":                    {leaves{"r:2/a": missing, "r:2/b": whole, "r:2/c": missing}, "b", []string{"b a"}},
+		"one that has started is in each choice": {leaves{"r:2/a": whole, "r:2/b": whole, "r:2/c": started}, "b", []string{"b c"}},
 		"one that holds places is in each choice": {
 			leaves{"r:2/a": whole, "r:2/b": whole, "r:2/c": holding}, "b", []string{"b c"},
 		},
 		"enough others hold places": {
 			leaves{"r:2/a": holding, "r:2/b": whole, "r:2/c": holding}, "b", []string{"2 of the groups of r start before it"},
 		},
-		"enough others have started":         {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "b", []string{"b"}},
-		"it has started itself":              {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "a", []string{"a"}},
-		"too few have started":               {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a"}},
-		"one whose partner has lost members": {leaves{"r:2/a": started, "r:2/b": begun, "r:2/c": whole}, "b", []string{"b a"}},
+		"enough others have started": {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "b", []string{"b"}},
+		"it has started itself":      {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": started}, "a", []string{"a"}},
+		"too few have started":       {leaves{"r:2/a": started, "r:2/b": whole, "r:2/c": whole}, "a", []string{"a"}},
 		"too few are there": {leaves{"r:3/a": whole, "r:3/b": whole}, "b", []string{
 			"waiting for members of 1 more of the groups of r to be created",
 		}},

@@ -25,7 +25,8 @@ const (
 	repeat = 30 * time.Minute
 	// remembered is how long it is known what was told last.
 	remembered = 24 * time.Hour
-	// maxTold bounds what is remembered. Beyond it all is forgotten, and may be told again too early.
+	// maxTold bounds what is remembered. Beyond it what was told more than a minute ago is forgotten first, and then nobody
+	// else is told anything.
 	maxTold = 20_000
 	// maxNote is how many bytes of words an event may have.
 	maxNote = 1024
@@ -90,8 +91,10 @@ func (e *Events) Tell(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.clock.Now()
-	t := e.topic(event.topic())
+	t := e.topic(event.topic(), now)
 	switch {
+	case t == nil:
+		return
 	case event.Reason == t.told && now.Before(t.at.Add(repeat)), event.Ends && event.Reason == Scheduled && t.told == None:
 		t.due = nil
 		return
@@ -114,8 +117,7 @@ func (e *Events) Due() {
 		e.record(t, now)
 	}
 	if now.Sub(e.swept) >= quiet {
-		e.swept = now
-		maps.DeleteFunc(e.topics, func(_ string, t *topic) bool { return t.due == nil && now.Sub(t.at) > remembered })
+		e.sweep(now, remembered)
 	}
 }
 
@@ -141,22 +143,31 @@ func (e *Events) record(t *topic, now time.Time) {
 		Eventf(event.About, related, event.Reason.eventType(), event.Reason.String(), action, "%s", shorten(event.Words))
 }
 
-// topic returns what is known of a topic. It bounds that in number.
-func (e *Events) topic(name string) *topic {
-	t := e.topics[name]
-	if t == nil {
-		if len(e.topics) >= maxTold {
-			clear(e.topics)
-		}
-		t = &topic{}
-		e.topics[name] = t
+// topic returns what is known of a topic, nil when there are too many others.
+func (e *Events) topic(name string, now time.Time) *topic {
+	if t := e.topics[name]; t != nil {
+		return t
 	}
+	if len(e.topics) >= maxTold && now.Sub(e.swept) >= time.Second {
+		e.sweep(now, quiet)
+	}
+	if len(e.topics) >= maxTold {
+		return nil
+	}
+	t := &topic{}
+	e.topics[name] = t
 	return t
+}
+
+// sweep forgets what was told longer ago than some time.
+func (e *Events) sweep(now time.Time, age time.Duration) {
+	e.swept = now
+	maps.DeleteFunc(e.topics, func(_ string, t *topic) bool { return t.due == nil && now.Sub(t.at) > age })
 }
 
 // topic names the object and the group. What is no reason to wait is told whatever was said before.
 func (e *Event) topic() string {
-	name := string(e.About.GetUID()) + "/" + e.Group
+	name := e.About.GetNamespace() + "/" + string(e.About.GetUID()) + "/" + e.Group
 	if e.Reason.beside() {
 		name += "/" + e.Reason.String()
 	}

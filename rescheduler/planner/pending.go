@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
@@ -157,19 +158,21 @@ func (l *lineup) bundle(key membership.Key) ([]membership.Key, *membership.Hindr
 // inTree is bundle for a gang that is in a tree of groups.
 func (l *lineup) inTree(key membership.Key) (bundle []membership.Key, not *membership.Hindrance) {
 	var leaves []membership.Leaf
-	for other := range l.trees[membership.Root(l.waiting[key][0])] {
+	root := membership.Root(l.waiting[key][0])
+	for other := range l.trees[root] {
 		spec, not := l.asked(other)
-		if not != nil {
+		if not != nil || len(spec.Above) == 0 || spec.Above[0].Name != root.Name {
 			continue
 		}
 		leaf := membership.Leaf{Key: other, Above: spec.Above, Standing: membership.Whole}
+		for _, pod := range l.waiting[other] {
+			leaf.Priority = max(leaf.Priority, corev1helpers.PodPriority(pod.Pod))
+		}
 		switch missing := spec.Missing(len(l.bound[other])); {
-		case missing == 0:
+		case missing == 0, len(l.bound[other]) > 0:
 			leaf.Standing = membership.Started
 		case missing > len(l.waiting[other]):
 			leaf.Standing = membership.Incomplete
-		case len(l.bound[other]) > 0:
-			leaf.Standing = membership.Begun
 		}
 		leaves = append(leaves, leaf)
 	}
