@@ -213,6 +213,9 @@ type Chain struct {
 	Awaited bool
 }
 
+// Leads reports whether what the pod names is there, and all groups of groups above that.
+func (c *Chain) Leads() bool { return len(c.Named) > 0 && c.Absent == nil }
+
 // chain returns the owners of a pod, the names that it passes by, and what of them no watch has shown.
 func (o *Owners) chain(pod *Pod) (chain *Chain, passed []ownerKey, unseen []reference) {
 	chain = &Chain{}

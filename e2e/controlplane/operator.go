@@ -33,11 +33,11 @@ type Operator struct {
 
 // JobSet and LeaderWorkerSet are the operators that there are.
 var (
-	JobSet = Operator{ //nolint:gochecknoglobals // it never changes
+	JobSet = Operator{
 		binaries.JobSet, "config.jobset.x-k8s.io/v1alpha1",
 		"config/components/crd/bases/*.yaml", "config/components/webhook/manifests.yaml", "jobsets", "",
 	}
-	LeaderWorkerSet = Operator{ //nolint:gochecknoglobals // it never changes
+	LeaderWorkerSet = Operator{
 		binaries.LeaderWorkerSet, "config.lws.x-k8s.io/v1alpha1", "config/crd/bases/*.yaml", "config/webhook/manifests.yaml", "leaderworkersets",
 		"leaderworkerset.sigs.k8s.io/name",
 	}

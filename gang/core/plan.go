@@ -2,13 +2,9 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/status"
 )
 
@@ -133,60 +129,6 @@ func (t *attempt) search(also Also) (found Places) {
 		})
 	}
 	return found
-}
-
-// mostChoices is how many bundles of a tree are tried in one plan.
-const mostChoices = 64
-
-// unfit returns the other gangs of a tree that have no room even alone, whatever the choice.
-func (t *attempt) unfit() sets.Set[*group] {
-	unfit := sets.New[*group]()
-	for _, g := range t.trees[t.first().root] {
-		if g == t.first() || g.unasked() != nil || (part{g, g.frozen()}).leaf().Standing != membership.Whole {
-			continue
-		}
-		alone := Search{Store: t.first().store, Parts: []Wanted{t.wantedOf(part{g, g.frozen()})}}
-		if len(t.ports.FindWithout(alone, nil, nil)) == 0 {
-			unfit.Insert(g)
-		}
-	}
-	t.now = t.ports.Now()
-	return unfit
-}
-
-// others takes one other bundle of a tree after the next in place of that of the attempt, until try reports that it will do. If
-// none does, the attempt has its own again.
-func (t *attempt) others(unfit sets.Set[*group], try func() bool) bool {
-	g := t.first()
-	if len(g.spec.Above) == 0 {
-		return false
-	}
-	own, waits, dirty := t.parts, g.waiting, g.dirty
-	choices, not := t.choices(g, unfit)
-	if not != nil {
-		return false
-	}
-	tried := 0
-	for parts := range choices {
-		if tried++; tried > mostChoices {
-			break
-		}
-		if slices.EqualFunc(parts, own, func(a, b part) bool { return a.group == b.group }) {
-			continue
-		}
-		t.parts = parts
-		for _, p := range parts {
-			t.planBy(p.group)
-		}
-		if t.hindered() == "" {
-			if t.fresh = unplanned(parts); try() {
-				return true
-			}
-		}
-	}
-	t.parts, t.fresh = own, unplanned(own)
-	g.waiting, g.dirty = waits, dirty
-	return false
 }
 
 // wanted returns what the pending members of a plan ask for. If others are to be evicted, the member that the

@@ -16,7 +16,7 @@ import (
 func (s *Set) Affiliate(pod *corev1.Pod, chain *cluster.Chain) cluster.Affiliation {
 	kind, _, names := s.Names(pod)
 	switch {
-	case names && len(chain.Named) > 0 && chain.Absent == nil:
+	case names && chain.Leads():
 		return s.groups[kind].affiliate(pod, chain.Named[0], s.groups[kind].names(chain.Named[0]), chain.Named[1:]...)
 	case names && chain.Awaited:
 		absent := chain.Absent

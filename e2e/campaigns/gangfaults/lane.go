@@ -72,7 +72,7 @@ func (l *lane) open(ctx context.Context, dir string, progress io.Writer) (_ faul
 			return nil, err
 		}
 		if release == binaries.Release136 {
-			return nil, errors.New("Kubernetes 1.36 has no groups of groups: leave KIND=native out")
+			return nil, errors.New("KIND=native needs groups of groups, which Kubernetes 1.36 has not")
 		}
 		options.APIServerFlags = controlplane.NativeGangsOf(release).WithTrees().APIServerFlags()
 	}

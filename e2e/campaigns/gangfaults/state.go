@@ -95,12 +95,8 @@ func (s *state) apply(e entry) (turned []groupKey) {
 		if e.gone {
 			delete(s.pods, e.pod.UID)
 		}
-	case e.group != nil && isTree(e.group):
-		turned = s.applyTree(e)
 	case e.group != nil:
-		key := groupKey{labelOf(e.group), e.group.GetName()}
-		turned = append(turned, key)
-		s.applyGroup(key, e)
+		turned = s.applyGroup(e)
 	case e.claim != nil:
 		s.applyClaim(e)
 	case e.event != nil && saysWhy(e.event.Reason):
@@ -123,12 +119,17 @@ func (s *state) applyClaim(e entry) {
 	}
 }
 
-// applyGroup enters an event of a PodGroup. A PodGroup that is created again begins another life.
-func (s *state) applyGroup(key groupKey, e entry) {
+// applyGroup enters an event of a PodGroup, or of a tree, and names the gangs that it may turn. A PodGroup that is created
+// again begins another life.
+func (s *state) applyGroup(e entry) (turned []groupKey) {
+	if isTree(e.group) {
+		return s.applyTree(e)
+	}
+	key := groupKey{labelOf(e.group), e.group.GetName()}
 	was, is := s.groups[key]
 	if e.gone {
 		delete(s.groups, key)
-		return
+		return []groupKey{key}
 	}
 	now := readPodGroup(e.group)
 	if key.label == native {
@@ -140,6 +141,7 @@ func (s *state) applyGroup(key groupKey, e entry) {
 		s.once[key] = false
 	}
 	s.groups[key] = now
+	return []groupKey{key}
 }
 
 // saysWhy says that an event is muster's and tells why a gang waits. It is known by its reason:
