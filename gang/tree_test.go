@@ -399,6 +399,8 @@ func TestNoTreeStartsInPart(t *testing.T) {
 						nodes[name] = call.node
 					}
 				}
+				p.machine.mu.Lock()
+				defer p.machine.mu.Unlock()
 				for _, pod := range pods { // no call of it waits, and the next one goes on
 					if _, member, _ := p.machine.state.Member(pod.UID, time.Now()); member.Stage == "due" {
 						nodes[pod.Name] = member.Node
