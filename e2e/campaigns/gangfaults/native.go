@@ -3,6 +3,7 @@ package gangfaults
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/workload"
@@ -133,6 +135,20 @@ func readNative(object *unstructured.Unstructured) podGroup {
 	return podGroup{
 		uid: object.GetUID(), created: object.GetCreationTimestamp().Time, minMember: int(minCount), tree: parent,
 	}
+}
+
+// labelOf returns the label of the pods of a group, or what stands for it.
+func labelOf(group *unstructured.Unstructured) string {
+	apiGroup, _, _ := strings.Cut(group.GetAPIVersion(), "/")
+	if apiGroup == resources()[0].Group {
+		return native
+	}
+	for _, label := range v1alpha1.GroupLabels() {
+		if v1alpha1.APIGroupOf(label) == apiGroup {
+			return label
+		}
+	}
+	return ""
 }
 
 // isTree reports whether an object is a group of groups.

@@ -163,19 +163,6 @@ func keyOf(p *corev1.Pod) groupKey {
 	return groupKey{label, name}
 }
 
-func labelOf(group *unstructured.Unstructured) string {
-	apiGroup, _, _ := strings.Cut(group.GetAPIVersion(), "/")
-	if apiGroup == resources()[0].Group {
-		return native
-	}
-	for _, label := range v1alpha1.GroupLabels() {
-		if v1alpha1.APIGroupOf(label) == apiGroup {
-			return label
-		}
-	}
-	return ""
-}
-
 func readPodGroup(object *unstructured.Unstructured) podGroup {
 	minMember, _, _ := unstructured.NestedInt64(object.Object, "spec", "minMember")
 	read := podGroup{
