@@ -4,16 +4,26 @@ package charts
 import (
 	"embed"
 	"io/fs"
+	"path"
 )
 
 //go:embed muster/Chart.yaml muster/values.yaml muster/crds/*.yaml muster/templates/*.tpl muster/templates/*.yaml
 var files embed.FS
 
-// Muster returns the files of the chart: what it is, its values, its definitions and its templates, and no others.
-func Muster() fs.FS {
-	chart, err := fs.Sub(files, "muster")
-	if err != nil {
-		panic(err) // it is a valid path
+// Texts returns files of the chart by their names without directories. The pattern names them as in templates/*; there are
+// Chart.yaml, values.yaml, crds and templates, and no others.
+func Texts(pattern string) map[string]string {
+	texts := map[string]string{}
+	names, err := fs.Glob(files, path.Join("muster", pattern))
+	for _, name := range names {
+		var text []byte
+		if text, err = files.ReadFile(name); err != nil {
+			break
+		}
+		texts[path.Base(name)] = string(text)
 	}
-	return chart
+	if err != nil {
+		panic(err) // the files are compiled in
+	}
+	return texts
 }

@@ -46,6 +46,30 @@ func TestAGroupOfAnotherNamespaceHasToAgreeToStartTogether(t *testing.T) {
 	}
 }
 
+func TestMoreGroupsThanMayHavePlacesDoNotStartTogether(t *testing.T) {
+	for most, want := range map[int]string{1: core.ReasonHolding, 2: "a"} {
+		t.Run(fmt.Sprintf("%d may have places", most), func(t *testing.T) {
+			run(t, func(p *process) {
+				p.limit(func(l *Limits) { l.MaxHolding = most })
+				hosts, guests := podGroup("hosts", 1), podGroup("guests", 1)
+				annotate(hosts, v1alpha1.AnnotationGroups, `["default/guests"]`)
+				annotate(guests, v1alpha1.AnnotationGroups, `["default/hosts"]`)
+				host, guest := members("hosts", 1, "1")[0], members("guests", 1, "1")[0]
+				p.set(node("a", "2"), hosts, guests, guest, host)
+				p.after(time.Second)
+				if got := p.filter(host); got != want {
+					t.Errorf("the host is told %q, want %q", got, want)
+				}
+				const why = "2 gangs of namespace default start together, and 1 may have places before they start " +
+					"(gangs.maxHoldingPerNamespace)"
+				if got := p.why("hosts"); want == core.ReasonHolding && got != why {
+					t.Errorf("people are told %q, want %q", got, why)
+				}
+			})
+		})
+	}
+}
+
 func TestGroupsThatStartTogetherHaveToNameTheSameOnes(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -3,7 +3,6 @@ package helm
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -22,25 +21,22 @@ type Release struct {
 	Values map[string]any
 }
 
-// service is who installs, which labels tell.
-const service = "muster"
+const (
+	// service is who installs, which labels tell.
+	service = "muster"
+	// templates are the chart's.
+	templates = "templates/*"
+)
 
 // Render returns what the chart's templates say for a release, by the names of their files. One that says nothing is left out.
 func Render(release Release) (map[string]string, error) {
 	chart, values := map[string]any{}, map[string]any{}
 	for name, into := range map[string]*map[string]any{"Chart.yaml": &chart, "values.yaml": &values} {
-		text, err := fs.ReadFile(charts.Muster(), name)
-		if err != nil {
-			return nil, err
-		}
-		if err := yaml.Unmarshal(text, into); err != nil {
+		if err := yaml.Unmarshal([]byte(charts.Texts(name)[name]), into); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	texts, err := templates()
-	if err != nil {
-		return nil, err
-	}
+	texts := charts.Texts(templates)
 	set, err := template.Parse(texts, Functions(), nil)
 	if err != nil {
 		return nil, err
@@ -69,26 +65,6 @@ func Render(release Release) (map[string]string, error) {
 
 // Policies returns the templates of the admission policies, which define muster.policy.gates and others.
 func Policies() (*template.Set, error) {
-	texts, err := templates()
-	if err != nil {
-		return nil, err
-	}
-	return template.Parse(map[string]string{"_policies.tpl": texts["_policies.tpl"]}, Functions(), nil)
-}
-
-// templates are the chart's, by the names of their files.
-func templates() (map[string]string, error) {
-	texts := map[string]string{}
-	names, err := fs.Glob(charts.Muster(), "templates/*")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(charts.Muster(), name)
-		if err != nil {
-			return nil, err
-		}
-		texts[path.Base(name)] = string(text)
-	}
-	return texts, nil
+	const name = "_policies.tpl"
+	return template.Parse(map[string]string{name: charts.Texts(templates)[name]}, Functions(), nil)
 }

@@ -23,8 +23,8 @@ with --yes removes it: admission policies and webhooks; the objects of its insta
 what it wrote on pods, PodGroups and nodes; labels of namespaces by which they were opted
 in; Leases and other records; and its definitions. Gates of pods are lifted as 'muster
 release' does it. What is others' stays, and what is kept is told with the reason: objects of
-a release of Helm, which Helm uninstalls, and definitions of which people have made
-objects.
+a release of Helm, which Helm uninstalls, and definitions that people have made
+objects of.
 
 On a control-plane node of kubeadm or k3s, --remove-from takes back what 'muster install
 --write-to' has written: / on the node itself. kube-scheduler goes on without muster there,

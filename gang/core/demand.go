@@ -169,7 +169,7 @@ func (s *State) around(g *group) (others []*group) {
 			others = append(others, other)
 		}
 	}
-	if tree := s.trees[g.root]; len(tree) <= membership.MostLeaves {
+	if tree := s.trees[g.root]; len(g.spec.Above) > 0 && len(tree) <= membership.MostLeaves {
 		for _, other := range tree {
 			if other != g {
 				others = append(others, other)

@@ -66,7 +66,7 @@ func (t *attempt) unplannable() (reason string) {
 		return ReasonVictims
 	}
 	t.recall(t.parts)
-	if reason = t.hindered(); reason != "" && t.others(nil, func() bool { return true }) {
+	if reason = t.hindered(); reason != "" && t.others(nil, func() (does, late bool) { return true, false }) {
 		return ""
 	}
 	return reason
@@ -119,13 +119,13 @@ func (t *attempt) search(also Also) (found Places) {
 	found = t.ports.FindPlaces(t.wanted(), also)
 	t.now = t.ports.Now()
 	if found.Outcome == NotFound && !found.Late && len(t.first().spec.Above) > 0 {
-		t.others(t.unfit(), func() bool {
+		t.others(t.unfit(), func() (does, late bool) {
 			instead := t.ports.FindPlaces(t.wanted(), also)
 			t.now = t.ports.Now()
 			if instead.Outcome != NotFound {
 				found = instead
 			}
-			return found.Outcome != NotFound || instead.Late
+			return found.Outcome != NotFound, instead.Late
 		})
 	}
 	return found
@@ -302,8 +302,13 @@ func (t *attempt) holdsEnough() (reason string) {
 				more++
 			}
 		}
-		// What needs more than that by itself has its turn when no other gang has places.
-		if holding := t.holding[p.key.Namespace]; more > 0 && holding > 0 && holding+more > t.limits.MaxHolding {
+		switch holding := t.holding[p.key.Namespace]; {
+		case more > t.limits.MaxHolding:
+			t.first().waits(status.NamespaceLimit, fmt.Sprintf(
+				"%d gangs of namespace %s start together, and %d may have places before they start (gangs.maxHoldingPerNamespace)",
+				more, p.key.Namespace, t.limits.MaxHolding))
+			return ReasonHolding
+		case more > 0 && holding+more > t.limits.MaxHolding:
 			t.first().waits(status.NamespaceLimit, fmt.Sprintf(
 				"waiting for other gangs of namespace %s to start: %d have places, as many as may (gangs.maxHoldingPerNamespace)",
 				p.key.Namespace, holding))

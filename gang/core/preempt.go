@@ -98,7 +98,7 @@ func (t *attempt) makeRoom() {
 		t.answer()
 		return
 	}
-	switch may := t.hindered() == "" && t.mayEvict() || t.others(nil, t.mayEvict); {
+	switch may := t.hindered() == "" && t.mayEvict() || t.others(nil, func() (does, late bool) { return t.mayEvict(), false }); {
 	case may:
 		t.fresh, t.evicting = unplanned(t.parts), true
 		t.lookAtAll() // victims may be of any of them
@@ -142,16 +142,16 @@ func (t *attempt) searchVictims() (found Evictions) {
 	found = t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
 	t.now = t.ports.Now()
 	if found.Outcome == NotFound {
-		t.others(nil, func() bool {
+		t.others(nil, func() (does, late bool) {
 			if !t.mayEvict() {
-				return false
+				return false, false
 			}
 			instead := t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
 			t.now = t.ports.Now()
 			if instead.Outcome != NotFound {
 				found = instead
 			}
-			return found.Outcome != NotFound || instead.Late
+			return found.Outcome != NotFound, instead.Late
 		})
 	}
 	return found

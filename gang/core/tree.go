@@ -100,10 +100,14 @@ const mostChoices = 64
 func (t *attempt) unfit() sets.Set[*group] {
 	unfit := sets.New[*group]()
 	for _, g := range t.trees[t.first().root] {
-		if g == t.first() || g.unasked() != nil || (part{g, g.frozen()}).leaf().Standing != membership.Whole {
+		if g == t.first() || g.unasked() != nil {
 			continue
 		}
-		alone := Search{Store: t.first().store, Parts: []Wanted{t.wantedOf(part{g, g.frozen()})}}
+		p := part{g, g.frozen()}
+		if p.leaf().Standing != membership.Whole {
+			continue
+		}
+		alone := Search{Store: t.first().store, Parts: []Wanted{t.wantedOf(p)}}
 		if len(t.ports.FindWithout(alone, nil, nil)) == 0 {
 			unfit.Insert(g)
 		}
@@ -112,9 +116,9 @@ func (t *attempt) unfit() sets.Set[*group] {
 	return unfit
 }
 
-// others takes one other bundle of a tree after the next in place of that of the attempt, until try reports that it will do. If
-// none does, the attempt has its own again.
-func (t *attempt) others(unfit sets.Set[*group], try func() bool) bool {
+// others takes one other bundle of a tree after the next in place of the attempt's, until try reports that one does, or that the
+// time is up. It reports whether one does. If none does, the attempt has its own again.
+func (t *attempt) others(unfit sets.Set[*group], try func() (does, late bool)) bool {
 	g := t.first()
 	if len(g.spec.Above) == 0 {
 		return false
@@ -136,10 +140,16 @@ func (t *attempt) others(unfit sets.Set[*group], try func() bool) bool {
 		for _, p := range parts {
 			t.planBy(p.group)
 		}
-		if t.hindered() == "" {
-			if t.fresh = unplanned(parts); try() {
-				return true
-			}
+		if t.hindered() != "" {
+			continue
+		}
+		t.fresh = unplanned(parts)
+		does, late := try()
+		if does {
+			return true
+		}
+		if late {
+			break
 		}
 	}
 	t.parts, t.fresh = own, unplanned(own)

@@ -56,8 +56,8 @@ func (g *group) dissent() string {
 	return g.spec.Dissent(g.pods())
 }
 
-// Mistakes returns of how many groups members disagree about the minimum, and how many ask for members that come only once
-// others have started.
+// Mistakes returns how many groups have members that disagree about the minimum, and how many ask for members that come only
+// once others have started.
 func (s *State) Mistakes() (disagree, withheld int) {
 	for _, g := range s.groups {
 		if g.dissent() != "" {
@@ -78,11 +78,10 @@ func (t *turn) corrects(parts []part, reason string) {
 		return
 	}
 	for _, part := range parts {
-		for _, p := range part.in(pending) {
-			if isHindrance(p.told) && p.ready() && !p.untrue {
-				p.untrue = true
-				t.has(Wake{p.pod.UID})
-			}
+		misled := func(p *member) bool { return p.stage == pending && !p.untrue && isHindrance(p.told) && p.ready() }
+		for _, p := range part.those(misled) {
+			p.untrue = true
+			t.has(Wake{p.pod.UID})
 		}
 	}
 }

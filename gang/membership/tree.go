@@ -37,11 +37,15 @@ type Leaf struct {
 
 // Root returns the root of the tree that a pod is in by its owners, the zero value for none.
 func Root(pod *cluster.Pod) Key {
-	key, member := Of(pod)
-	if above := pod.Affiliation.Above; member && len(above) > 0 {
-		return Key{Label: key.Label, NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: above[0].Name}}
+	above := pod.Affiliation.Above
+	if len(above) == 0 {
+		return Key{}
 	}
-	return Key{}
+	key, member := Of(pod)
+	if !member {
+		return Key{}
+	}
+	return Key{Label: key.Label, NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: above[0].Name}}
 }
 
 // Choices yields the sets of gangs of a tree with which one of them would start, the best first. Each begins with that gang. The
@@ -57,17 +61,17 @@ func Choices(of Key, leaves []Leaf) (iter.Seq[[]Key], *Hindrance) {
 	if len(leaves) > MostLeaves {
 		return nil, TooManyLeaves(len(leaves))
 	}
-	root := &branch{}
+	all := &branch{}
 	for i := range leaves {
-		root.add(&leaves[i], leaves[i].Above)
+		all.add(&leaves[i], leaves[i].Above)
 	}
-	i := slices.IndexFunc(root.below, func(b *branch) bool { return b.pathTo(of) != nil })
-	if i < 0 {
+	path := all.pathTo(of)
+	if path == nil {
 		return nil, &Hindrance{Invalid, "it is in no tree"}
 	}
-	root = root.below[i]
-	path := root.pathTo(of)
-	for len(path) > 1 && (path[0].standing() == Started || path[len(path)-1].standing() == Started) {
+	path = path[1:] // from its root on
+	path[0].weigh()
+	for len(path) > 1 && (path[0].standing == Started || path[len(path)-1].standing == Started) {
 		path = path[1:]
 	}
 	top := path[0]
@@ -105,7 +109,13 @@ type branch struct {
 	atLeast int
 	below   []*branch
 	leaf    *Leaf
-	chosen  int // how many of those below, from the first on, are in each choice
+	// By weigh: how far the branch is, and the highest priority below it.
+	standing Standing
+	priority int32
+	// By sort: the most tries in vain of those below that come first, and how many of those below, from the first on, are in
+	// each choice.
+	inVain int
+	chosen int
 }
 
 // add puts a gang below a branch, and what is between them.
@@ -136,43 +146,33 @@ func (b *branch) pathTo(of Key) []*branch {
 	return nil
 }
 
-// standing returns how far a branch is: as far as the last that it needs of those below.
-func (b *branch) standing() Standing {
+// weigh works out how far the branch is, and all below it: as far as the last of those below that it needs.
+func (b *branch) weigh() {
 	if b.leaf != nil {
-		return b.leaf.Standing
-	}
-	if len(b.below) < b.atLeast {
-		return Incomplete
+		b.standing, b.priority, b.inVain = b.leaf.Standing, b.leaf.Priority, b.leaf.InVain
+		return
 	}
 	standings := make([]Standing, 0, len(b.below))
-	for _, other := range b.below {
-		standings = append(standings, other.standing())
+	for i, other := range b.below {
+		other.weigh()
+		standings = append(standings, other.standing)
+		if i == 0 || other.priority > b.priority {
+			b.priority = other.priority
+		}
+	}
+	b.standing = Incomplete
+	if len(b.below) < b.atLeast {
+		return
 	}
 	slices.Sort(standings)
 	switch last := standings[b.atLeast-1]; {
 	case last == Started || last == Incomplete && !slices.Contains(standings, Holding):
-		return last
+		b.standing = last
 	case slices.Contains(standings, Holding):
-		return Holding
+		b.standing = Holding
+	default:
+		b.standing = Whole
 	}
-	return Whole
-}
-
-func (b *branch) inVain() (most int) {
-	if b.leaf != nil {
-		return b.leaf.InVain
-	}
-	for _, other := range b.below[:min(b.atLeast, len(b.below))] {
-		most = max(most, other.inVain())
-	}
-	return most
-}
-
-func (b *branch) priority() int32 {
-	if b.leaf != nil {
-		return b.leaf.Priority
-	}
-	return slices.MaxFunc(b.below, func(a, b *branch) int { return cmp.Compare(a.priority(), b.priority()) }).priority()
 }
 
 // sort puts the branches below, and all further down, in the order in which they are chosen. The ones that are in each choice
@@ -183,8 +183,8 @@ func (b *branch) sort(path []*branch) {
 	}
 	turn := func(other *branch) int {
 		switch {
-		case other.standing() <= Holding:
-			return int(other.standing())
+		case other.standing <= Holding:
+			return int(other.standing)
 		case slices.Contains(path, other):
 			return int(Whole)
 		}
@@ -195,11 +195,14 @@ func (b *branch) sort(path []*branch) {
 	}
 	slices.SortFunc(b.below, func(x, y *branch) int {
 		return cmp.Or(
-			cmp.Compare(turn(x), turn(y)), cmp.Compare(x.standing(), y.standing()), cmp.Compare(x.inVain(), y.inVain()),
-			cmp.Compare(y.priority(), x.priority()), cmp.Compare(x.name, y.name),
+			cmp.Compare(turn(x), turn(y)), cmp.Compare(x.standing, y.standing), cmp.Compare(x.inVain, y.inVain),
+			cmp.Compare(y.priority, x.priority), cmp.Compare(x.name, y.name),
 		)
 	})
-	for _, other := range b.below {
+	for i, other := range b.below {
+		if i < b.atLeast {
+			b.inVain = max(b.inVain, other.inVain)
+		}
 		if b.chosen < b.atLeast && turn(other) < int(Incomplete) {
 			b.chosen++
 		}
@@ -242,7 +245,7 @@ func (b *branch) choices(yield func([]*Leaf) bool) bool {
 		return yield([]*Leaf{b.leaf})
 	}
 	last := b.atLeast // with too few that are whole, to say what the others lack
-	for last < len(b.below) && b.below[last].standing() != Incomplete {
+	for last < len(b.below) && b.below[last].standing != Incomplete {
 		last++
 	}
 	return combine(b.below[:b.chosen], b.below[b.chosen:last], b.atLeast-b.chosen, nil, yield)

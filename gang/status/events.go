@@ -85,8 +85,8 @@ func NewEvents(recorders Recorders, clock clock.PassiveClock) *Events {
 }
 
 // Tell has an event recorded, now or by [Events.Due]. Of one object and group only one event is recorded a minute, and the
-// same reason only twice an hour. What is told in the meantime waits for its minute, and the last word counts: what is
-// told before was reverted by then is never recorded. A reason that passes by itself has to last for some seconds.
+// same reason only twice an hour. What is told in the meantime waits for its minute, and the last reason counts: one that has
+// passed by then is never recorded. A reason that passes by itself has to last for some seconds.
 func (e *Events) Tell(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -81,7 +82,7 @@ func othersObject(there *unstructured.Unstructured) error {
 	case release != "":
 		return fmt.Errorf("it is of the Helm release %s: upgrade that, or uninstall it first", release)
 	case there.GetKind() != "CustomResourceDefinition" && labels["app.kubernetes.io/name"] != "muster":
-		return fmt.Errorf("it is there already, and not muster's: it has no label app.kubernetes.io/name=muster")
+		return errors.New("it is there already, and not muster's: it has no label app.kubernetes.io/name=muster")
 	}
 	return nil
 }

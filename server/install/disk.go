@@ -24,8 +24,10 @@ func (i *Installation) Write(root string, told func(string)) error {
 		told("then restart k3s: systemctl restart k3s")
 		return nil
 	}
-	restarts := false
-	err := rewrite(root, n.scheduler, n.addToPod, func(line string) { restarts = true; told(line) })
+	restarts, err := rewrite(root, n.scheduler, n.addToPod, false)
+	if restarts {
+		told("changed " + filepath.Join(root, n.scheduler))
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		told(fmt.Sprintf("there is no %s: give kube-scheduler --config=%s", filepath.Join(root, n.scheduler), n.schedulerConfig()))
@@ -42,9 +44,12 @@ func Remove(way Way, root string, dry bool, told func(string)) (found bool, err 
 	n := nodeOf(way)
 	say := func(text string) { found = true; told(text) }
 	if n.scheduler != "" {
-		err := rewriteOr(root, n.scheduler, n.takeFromPod, dry, say)
+		changed, err := rewrite(root, n.scheduler, n.takeFromPod, dry)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return found, err
+		}
+		if changed {
+			say("muster in " + filepath.Join(root, n.scheduler))
 		}
 	}
 	for _, path := range []string{n.dropIn, n.staticPod, n.schedulerConfig(), n.config(), n.configs} {
@@ -67,32 +72,21 @@ func isEmpty(dir string) bool {
 	return err == nil && len(entries) == 0
 }
 
-// rewrite changes a file by an edit of its fields.
-func rewrite(root, path string, edit func(map[string]any) (bool, error), told func(string)) error {
-	return rewriteOr(root, path, edit, false, func(string) { told("changed " + filepath.Join(root, path)) })
-}
-
-// rewriteOr changes a file, or with dry set only tells.
-func rewriteOr(root, path string, edit func(map[string]any) (bool, error), dry bool, told func(string)) error {
+// rewrite changes a file by an edit of its fields, and reports whether that changes anything. With dry set, it only tells.
+func rewrite(root, path string, edit func(map[string]any) (bool, error), dry bool) (changed bool, err error) {
 	at := filepath.Join(root, path)
 	text, err := os.ReadFile(at)
 	if err != nil {
-		return err
+		return false, err
 	}
 	made, err := edited(string(text), edit)
 	if err != nil {
-		return fmt.Errorf("%s: %w", at, err)
+		return false, fmt.Errorf("%s: %w", at, err)
 	}
-	if made == string(text) {
-		return nil
+	if made == string(text) || dry {
+		return made != string(text), nil
 	}
-	if !dry {
-		if err := replace(at, made); err != nil {
-			return err
-		}
-	}
-	told("muster in " + at)
-	return nil
+	return true, replace(at, made)
 }
 
 // write writes a file below a directory, if it is not as it should be, and returns whether it has.

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// volumeName is that of muster's directory in kube-scheduler's pod.
+// volumeName names the volume of muster's directory in kube-scheduler's pod.
 const volumeName = "muster"
 
 // edited returns a document in YAML as an edit of its fields leaves it, and itself if that changes nothing.

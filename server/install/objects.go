@@ -3,7 +3,6 @@ package install
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -94,16 +93,9 @@ func turn(kind string) int {
 
 // definitions are the chart's.
 func definitions() (all []object, err error) {
-	names, err := fs.Glob(charts.Muster(), "crds/*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(charts.Muster(), name)
-		if err != nil {
-			return nil, err
-		}
-		made, err := read("A kind of objects. One that another project has brought is left alone.", string(text))
+	texts := charts.Texts("crds/*.yaml")
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		made, err := read("A kind of objects. One that another project has brought is left alone.", texts[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -76,7 +76,7 @@ func (f *finder) policies() error {
 		if err != nil {
 			return err
 		}
-		var names []any
+		var names []string
 		for i := range found {
 			if isOwnPolicy(&found[i]) {
 				names = append(names, found[i].GetName())
@@ -91,7 +91,7 @@ func (f *finder) policies() error {
 		for i := range bound {
 			policy, _, _ := unstructured.NestedString(bound[i].Object, "spec", "policyName")
 			orphaned := bound[i].GetLabels()["app.kubernetes.io/name"] == "muster"
-			if orphaned || slices.Contains(names, any(policy)) {
+			if orphaned || slices.Contains(names, policy) {
 				f.addObject(policies, bindings, &bound[i])
 			}
 		}

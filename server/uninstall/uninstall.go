@@ -92,7 +92,7 @@ func (f *finder) kubeadm() error {
 	return err
 }
 
-// ErrRuns says that somebody goes on being muster.
+// errRuns says that a muster goes on.
 var errRuns = errors.New("it still runs")
 
 // Remove takes leftovers away that are not kept. Told hears of each. When what runs is gone, it waits until no muster is left that could
@@ -122,13 +122,14 @@ func (c *Cluster) Remove(ctx context.Context, all []Leftover, told func(string))
 	return errors.Join(failed...)
 }
 
-// patience is how long a muster may take to end, and look how often it is looked at.
+// patience is how long a muster may take to end, and look is the time between two looks at its Leases.
 const (
 	patience = 2 * time.Minute
 	look     = 500 * time.Millisecond
 )
 
-// end waits until nobody holds a Lease of muster's. Who holds one and writes nothing for as long as it is good is gone, by our clock.
+// end waits until nobody holds a Lease of muster's. A holder that writes nothing for as long as its Lease is good is gone, by the
+// clock of this process.
 func (c *Cluster) end(ctx context.Context, told func(string)) error {
 	began := c.Clock.Now()
 	last := map[string]held{}

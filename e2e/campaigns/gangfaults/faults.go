@@ -36,15 +36,7 @@ func (w *writer) addFaults() {
 	all.Add(4, w.killMuster)
 	all.Add(4, w.killMusterAtCommit)
 	all.Add(1, w.killBoth)
-	all.Add(10, w.deleteMember)
-	all.Add(10, w.editMinMember)
-	all.Add(8, w.deletePodGroup)
-	all.Add(6, w.delayPodGroup)
-	all.Add(8, w.loseNode)
-	all.Add(6, w.cordonNode)
-	all.Add(8, func() { w.addPod(urgent, urgentPod) })
-	all.Add(8, w.addCompetitor)
-	all.Add(8, w.addPreemptor)
+	w.addUpheavals(&all)
 	all.Add(6, w.finishMembers)
 	all.Add(3, w.stickMember)
 	all.Add(6, w.addBundle)
@@ -55,6 +47,19 @@ func (w *writer) addFaults() {
 	for range 3 + w.rand.IntN(6) {
 		all.Draw(w.rand)
 	}
+}
+
+// addUpheavals adds what happens to objects of gangs whose members do not end, and to nodes, and who else comes.
+func (w *writer) addUpheavals(to *faultcampaign.Urn) {
+	to.Add(10, w.deleteMember)
+	to.Add(10, w.editMinMember)
+	to.Add(8, w.deletePodGroup)
+	to.Add(6, w.delayPodGroup)
+	to.Add(8, w.loseNode)
+	to.Add(6, w.cordonNode)
+	to.Add(8, func() { w.addPod(urgent, urgentPod) })
+	to.Add(8, w.addCompetitor)
+	to.Add(8, w.addPreemptor)
 }
 
 func (w *writer) down() time.Duration { return w.within(500 * time.Millisecond) }
