@@ -23,7 +23,7 @@ func Waiting(c *cluster.Cluster) []*cluster.Pod {
 // what is asked of gangs, and whether they can start. A gang that cannot start becomes a group that cannot be
 // placed, and so does a gang with too few pods.
 func (p *Problem) Pending(pods []*cluster.Pod) []Group {
-	l := newLineup(p.Snapshot, p.Gangs, pods)
+	l := newLineup(p.Snapshot, p.Gangs, p.Reserved, pods)
 	groups := l.alone
 	seen := map[membership.Key]bool{}
 	for _, key := range slices.SortedFunc(maps.Keys(l.waiting), byKey) {
@@ -57,13 +57,14 @@ type lineup struct {
 	alone   []Group
 	waiting map[membership.Key][]*cluster.Pod
 	bound   map[membership.Key][]*cluster.Pod
+	coming  map[membership.Key]int // members that do not wait, as their places are kept for them
 	specs   map[membership.Key]*membership.Spec
 }
 
-func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster.Pod) *lineup {
+func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, kept []Reservation, pods []*cluster.Pod) *lineup {
 	l := &lineup{
 		snap: snap, bounds: bounds, waiting: map[membership.Key][]*cluster.Pod{}, bound: map[membership.Key][]*cluster.Pod{},
-		specs: map[membership.Key]*membership.Spec{},
+		coming: map[membership.Key]int{}, specs: map[membership.Key]*membership.Spec{},
 	}
 	for _, pod := range pods {
 		if key, member := membership.Of(pod); member {
@@ -74,6 +75,11 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	}
 	if len(l.waiting) == 0 {
 		return l
+	}
+	for _, place := range kept {
+		if key, member := membership.Of(place.Pod); member && !place.Pod.Placeholder {
+			l.coming[key]++
+		}
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -138,7 +144,7 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 	var names []string
 	for _, key := range bundle {
 		spec, waiting := l.specs[key], l.waiting[key]
-		missing := spec.Missing(len(l.bound[key]))
+		missing := spec.Missing(len(l.bound[key]) + l.coming[key])
 		group := Group{Name: key.String(), Pods: waiting, AtLeast: max(1, missing)}
 		if missing > 0 {
 			if why := membership.Lacking(spec.MinResources, l.bound[key], l.snap); why != "" {
