@@ -20,7 +20,7 @@ type Prospect struct {
 	Wanted, Found int
 	// Yielding says that gangs of lower priority give up their places for them.
 	Yielding bool
-	// Cut says that not every way to place them was tried.
+	// Cut says that not every way to place them was tried: here, or by a plan that found less than this.
 	Cut bool
 	// Against counts the nodes by what is against the first member without a place, beside all that have one.
 	Against []placement.Objection
@@ -34,13 +34,14 @@ func (o *Observer) Prospect(key membership.Key) (Prospect, bool) {
 	m := o.machine
 	m.mu.Lock()
 	m.look()
-	sought, ok := m.state.Seek(key, m.clock.Now())
+	sought, ok := m.state.Seek(key, m.moment())
 	m.mu.Unlock() // a search takes long, and calls wait for the lock
 	store := m.view.profiles.Of(sought.SchedulerName)
 	if !ok || store == nil || m.ports.lacking(sought.Parts) != "" {
 		return Prospect{}, false
 	}
 	found := o.rehearse(store, &sought, 0)
+	found.Cut = found.Cut || sought.InVain && found.Found == found.Wanted
 	if lower := len(sought.Lower); found.Found < found.Wanted && lower > 0 {
 		if yielded := o.rehearse(store, &sought, lower); yielded.Found == yielded.Wanted {
 			yielded.Yielding = true
@@ -81,7 +82,7 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 	}
 	settled, left := settle(sought.Parts, plan.Stay)
 	together := plan.PlaceTogether(demandsOf(left), o.machine.clock.Now().Add(o.patience))
-	p := Prospect{Snapshot: plan.Snapshot(), Store: store, Cut: together.Cut || together.Late, Own: ofPart(&sought.Parts[0], settled)}
+	p := Prospect{Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late), Own: ofPart(&sought.Parts[0], settled)}
 	for i := range left {
 		p.Wanted += left[i].AtLeast
 		p.Found += left[i].settled

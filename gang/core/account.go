@@ -117,10 +117,12 @@ type Sought struct {
 	// Lower are the members that have places in gangs of lower priority, which give way, and LowerOn their nodes.
 	Lower   []*cluster.Pod
 	LowerOn []string
+	// InVain says that a plan on the present nodes has found too few places: none is made before they change.
+	InVain bool
 }
 
 // Seek returns the search for a gang. It reports false where none would be made: members may start one by one, or are missing.
-func (s *State) Seek(key membership.Key, now time.Time) (Sought, bool) {
+func (s *State) Seek(key membership.Key, at Moment) (Sought, bool) {
 	g := s.groups[key]
 	if g == nil {
 		return Sought{}, false
@@ -130,12 +132,15 @@ func (s *State) Seek(key membership.Key, now time.Time) (Sought, bool) {
 		return Sought{}, false
 	}
 	for _, p := range parts {
-		if account := p.account(now); account.Short() > 0 || len(p.members) > 0 && p.schedulerName != g.schedulerName {
+		if account := p.account(at.Now); account.Short() > 0 || len(p.members) > 0 && p.schedulerName != g.schedulerName {
 			return Sought{}, false
 		}
 	}
 	lower, on := s.Lower(g.priority)
-	return Sought{g.schedulerName, wanted(parts, func(p part) []*member { return p.plannable(now) }), lower, on}, true
+	return Sought{
+		SchedulerName: g.schedulerName, Parts: wanted(parts, func(p part) []*member { return p.plannable(at.Now) }),
+		Lower: lower, LowerOn: on, InVain: g.lackedPlaces && g.looked == at.Generation,
+	}, true
 }
 
 // search returns what the pending members of a plan ask for. If others are to be evicted, the member that the

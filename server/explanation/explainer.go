@@ -177,7 +177,7 @@ func (x *Explainer) seek(g *Gang, key membership.Key) {
 // placesOf says how many members would get a place by a prospect.
 func placesOf(p *gang.Prospect) *Places {
 	told := &Places{
-		Wanted: p.Wanted, Found: p.Found, Short: p.Wanted - p.Found, Yielding: p.Yielding, Cut: p.Cut && p.Found < p.Wanted,
+		Wanted: p.Wanted, Found: p.Found, Short: p.Wanted - p.Found, Yielding: p.Yielding, Cut: p.Cut,
 	}
 	if told.Short > 0 {
 		for _, o := range p.Against {
@@ -207,7 +207,7 @@ func (x *Explainer) alone(pod *cluster.Pod, snap *cluster.Snapshot) Seeking {
 	nodes, told.Alone = x.survey(store, pod, snap).nodes()
 	for i := range nodes {
 		if nodes[i].Fits {
-			told.Rooms += rooms(&pod.Requests, snap.NodeByName(nodes[i].Node))
+			told.Rooms += rooms(&pod.Requests, snap.NodeByName(nodes[i].Node).WithoutPod(pod.UID))
 		}
 	}
 	told.Refused = refusals(nodes)

@@ -144,7 +144,7 @@ func (r *Gang) head(t *inspect.Table) {
 
 // notBefore says until when a gang rests that has places.
 func (r *Gang) notBefore() string {
-	if r.Again.IsZero() || r.Places.Short > 0 {
+	if r.Again.IsZero() || r.Places.Short > 0 || r.Places.Cut {
 		return ""
 	}
 	return "; they are looked for when kube-scheduler asks, and not before " + inspect.Time(r.Again)
@@ -178,7 +178,10 @@ func (p *Places) String() string {
 	if p.Yielding {
 		text += ", as plans of lower priority give way"
 	}
-	if p.Cut {
+	switch {
+	case p.Cut && p.Short == 0:
+		text += ", which the last plan did not find, as it did not try every way; the next one is made when nodes change"
+	case p.Cut:
 		text += "; not every way to place them was tried"
 	}
 	if len(p.Against) == 0 {

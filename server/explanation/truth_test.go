@@ -20,12 +20,14 @@ import (
 	"muster.dev/muster/server/explanation"
 )
 
+// nominated reports whether an objection is of pods that are nominated to a node.
+func nominated(o predicates.Objection) bool { return o.Predicate == "nominated pods" }
+
 // askable returns the nodes that kube-scheduler asks muster about for a pod: it leaves room to pods that are nominated, and does
 // not know of plans.
 func askable(e *explanation.Pod) (nodes []string) {
 	for i := range e.Nodes {
-		kept := func(o predicates.Objection) bool { return o.Predicate == "nominated pods" }
-		if e.Nodes[i].Yields || !slices.ContainsFunc(e.Nodes[i].Against, kept) {
+		if e.Nodes[i].Yields || !slices.ContainsFunc(e.Nodes[i].Against, nominated) {
 			nodes = append(nodes, e.Nodes[i].Node)
 		}
 	}
@@ -45,7 +47,8 @@ func (c *checker) tryPod(pod *corev1.Pod) {
 	}
 	for i := range e.Nodes {
 		node := &e.Nodes[i]
-		if slices.Contains(offered, node.Node) && !node.Fits && (!node.Yields || e.Room.Fit > 0) {
+		beside := slices.ContainsFunc(node.Against, nominated) // as far as kube-scheduler knows, there is room
+		if slices.Contains(offered, node.Node) && !node.Fits && (!node.Yields || e.Room.Fit > 0 && !beside) {
 			c.untrue("%s does not fit on %s, and is offered it: %v", pod.Name, node.Node, node.Against)
 		}
 		reason, refused := failed[node.Node]
@@ -216,8 +219,8 @@ func (c *checker) checkPlan() {
 
 // nominates reports whether a pod is nominated to a node: plans leave room to it, whatever its priority.
 func (c *checker) nominates() bool {
-	nominated := func(pod *corev1.Pod) bool { return pod != nil && pod.Status.NominatedNodeName != "" }
-	return slices.ContainsFunc(c.s.pods, nominated) || slices.ContainsFunc(c.s.changes, func(of change) bool { return nominated(of.to) })
+	is := func(pod *corev1.Pod) bool { return pod != nil && pod.Status.NominatedNodeName != "" }
+	return slices.ContainsFunc(c.s.pods, is) || slices.ContainsFunc(c.s.changes, func(of change) bool { return is(of.to) })
 }
 
 // checkRefusal checks why a plan has no place for a group.
