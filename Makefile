@@ -122,6 +122,15 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 
 ##@ Test
 
+# How many random situations explanations are held against: half an hour on one core.
+EXPLAIN_SITUATIONS ?= 100000
+
+.PHONY: explain-check
+explain-check: ## Hold what is said of pods, gangs and nodes that wait against itself, and against what happens next (EXPLAIN_SITUATIONS; EXPLAIN_SEED for one)
+	@out=$$(EXPLAIN_SITUATIONS=$(EXPLAIN_SITUATIONS) EXPLAIN_SEED=$(EXPLAIN_SEED) \
+		go test ./server/explanation -run '^TestExplanationsAddUp$$' -count=1 -v -timeout 4h) || { echo "$$out"; exit 1; }; \
+	echo "$$out" | grep -oE 'figure.*'
+
 # How many tests of a package run at a time. They wait for a control plane more than they compute.
 PARALLEL ?= 4
 
@@ -218,7 +227,7 @@ test-bench: | $(RESULTS) ## Run every benchmark that make names once, as small a
 
 .PHONY: test-tools
 test-tools: ## Run what else this file names, once and small
-	$(MAKE) --no-print-directory docs-site house INTERLEAVINGS=20000
+	$(MAKE) --no-print-directory docs-site house explain-check INTERLEAVINGS=20000 EXPLAIN_SITUATIONS=5000
 	$(MAKE) --no-print-directory fuzz FUZZ_TIME=1m
 	$(MAKE) --no-print-directory release-snapshot
 
@@ -264,7 +273,7 @@ faults-gang: ## Look for what breaks gangs while processes die, calls fail and o
 	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
 .PHONY: mutants
-mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, operators, people, nomination or rescheduler; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
+mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, operators, people, nomination, rescheduler or explanations; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
 	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(TIER),-tier $(TIER)) $(if $(SEEDS),-seeds $(SEEDS)) $(CAPABILITY)
 
 .PHONY: faults-lease

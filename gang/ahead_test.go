@@ -201,7 +201,7 @@ func TestAPlaceThatIsTakenBeforeTheGatesAreLiftedIsPlannedAnew(t *testing.T) {
 		p.bindTo("a", other) // by what the scheduler saw before
 		p.after(time.Second)
 		p.wrote("when a place is lost", "nominate g-0", "nominate g-1") // taken back
-		if got, want := p.why("g"), "places for 1 of 2 members; 1 of 1 nodes: Insufficient cpu"; got != want {
+		if got, want := p.why("g"), "places for 1 of 2 members; beside the others, 1 of 1 nodes: Insufficient cpu"; got != want {
 			t.Errorf("it waits because: %s, want: %s", got, want)
 		}
 		p.set(node("b", "1"))

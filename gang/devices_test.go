@@ -58,9 +58,9 @@ func TestAGangWaitsForTheClaimsOfItsMembers(t *testing.T) {
 				t.Errorf("it waits because: %s\nwant: %s", got, want)
 			}
 		}
-		awaits("waiting for the ResourceClaims of 2 of 2 members to be created")
+		awaits("waiting for 2 more of 2 members: 2 without their ResourceClaims")
 		p.set(claimOf(pods[0]))
-		awaits("waiting for the ResourceClaims of 1 of 2 members to be created")
+		awaits("waiting for 1 more of 2 members: 1 without their ResourceClaims")
 		p.delete(pods[1])
 		awaits("waiting for 1 more of 2 members to be created")
 		p.set(pods[1], claimOf(pods[1]))
@@ -79,7 +79,7 @@ func TestWhatAGangLacksIsSaid(t *testing.T) {
 		p.set(objects(members("g", 2, "1", claiming))...)
 		p.set(members("g", 3, "1")[2])
 		p.after(time.Second)
-		want := "waiting for 1 more of 4 members to be created, and the ResourceClaims of 2"
+		want := "waiting for 3 more of 4 members: 1 to be created, 2 without their ResourceClaims"
 		if got := p.why("g"); got != want {
 			t.Errorf("it waits because: %s\nwant: %s", got, want)
 		}

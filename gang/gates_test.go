@@ -122,7 +122,7 @@ func TestAGateOfSomebodyElseKeepsAMemberAsItWas(t *testing.T) {
 		p.set(objects(pods)...)
 		p.after(time.Minute)
 		p.wrote("while somebody else keeps a member back")
-		if got, want := p.why("g"), "waiting for 1 more of 2 members to be created"; got != want {
+		if got, want := p.why("g"), "waiting for 1 more of 2 members: 1 held back by gates of others"; got != want {
 			t.Errorf("it waits because: %s, want: %s", got, want)
 		}
 		pods[1].Spec.SchedulingGates = pods[1].Spec.SchedulingGates[:1]

@@ -31,8 +31,8 @@ func TestWhoComesInThePlaceOfMembersThatAreBeingDeletedStartsAsAGang(t *testing.
 		if got := p.filter(fresh[0]); got != core.ReasonNoPlace {
 			t.Errorf("with room for two of three beside members that end, a member is told %q", got)
 		}
-		if got := p.Observer.Report()[0]; got.Bound != 3 {
-			t.Errorf("%d members are shown as bound while they end, want 3", got.Bound)
+		if got := p.Observer.Report()[0]; got.Bound != 0 || got.Leaving != 3 {
+			t.Errorf("%d members are shown as bound while they end, and %d as leaving, want 0 and 3", got.Bound, got.Leaving)
 		}
 		p.delete(old[0])
 		p.after(5 * time.Second)

@@ -150,7 +150,7 @@ func New(o Options) *Manager {
 	o.Registerer.MustRegister(newCensus(machine), newMistakes(machine, marks))
 	return &Manager{
 		Verbs:    &Verbs{machine: machine, refusals: metrics.refusals, completion: completion{machine: machine}},
-		Observer: &Observer{machine: machine},
+		Observer: &Observer{machine: machine, patience: o.Limits.PlanTime},
 		Publisher: &Publisher{
 			machine: machine, log: o.Logger, clock: o.Clock, cluster: o.Cluster, news: news, marks: marks, tables: map[string]cluster.CustomTable{},
 		},

@@ -89,7 +89,7 @@ func TestAMemberIsRefusedForAReasonThatNeverChanges(t *testing.T) {
 				pod.Labels[v1alpha1.LabelX] = "g"
 				pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "later"}}
 			})...),
-			core.ReasonSiblings, "waiting for 1 more of 3 members to be created",
+			core.ReasonSiblings, "waiting for 1 more of 3 members: 1 held back by gates of others",
 		},
 		{
 			"the nodes are too small", func(p *process) { p.set(podGroup("g", 2)) }, members("g", 2, "9"),

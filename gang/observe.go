@@ -1,6 +1,8 @@
 package gang
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -10,14 +12,17 @@ import (
 )
 
 // Observer says how far gangs are.
-type Observer struct{ machine *machine }
+type Observer struct {
+	machine  *machine
+	patience time.Duration // to look for places
+}
 
 // Report says how far all gangs are, in the order in which they are planned.
 func (o *Observer) Report() []core.Summary {
 	o.machine.mu.Lock()
 	defer o.machine.mu.Unlock()
 	o.machine.look()
-	return o.machine.state.Report()
+	return o.machine.state.Report(o.machine.moment())
 }
 
 // About says all about the gangs of a name: there may be one for each label.
@@ -25,7 +30,7 @@ func (o *Observer) About(name types.NamespacedName) []core.Details {
 	o.machine.mu.Lock()
 	defer o.machine.mu.Unlock()
 	o.machine.look()
-	return o.machine.state.About(name, o.machine.clock.Now())
+	return o.machine.state.About(name, o.machine.moment())
 }
 
 // Member says how far a pod is as a member of a gang, and how far that is. It reports false for a pod
@@ -35,7 +40,12 @@ func (o *Observer) Member(uid types.UID) (core.Summary, core.Member, bool) {
 	defer o.machine.mu.Unlock()
 	o.machine.receive()
 	o.machine.apply(core.LookedAt{UID: uid})
-	return o.machine.state.Member(uid, o.machine.clock.Now())
+	return o.machine.state.Member(uid, o.machine.moment())
+}
+
+// moment returns the present one.
+func (m *machine) moment() core.Moment {
+	return core.Moment{Now: m.clock.Now(), Generation: m.view.Generation()}
 }
 
 // census is a [prometheus.Collector] of the gangs that exist, and of the room that gangs which have not started

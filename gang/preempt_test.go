@@ -301,7 +301,7 @@ func TestAGangWhoseMembersKeepApartSaysThatEvictionsWouldNotHelp(t *testing.T) {
 		p.set(podGroup("g", 3))
 		p.set(objects(gang)...)
 		const want = "places for 0 of 3 members; 2 of 2 nodes: Insufficient cpu; if all went that may be evicted: " +
-			"places for 2 of 3 members; 2 of 2 nodes: node(s) didn't match pod anti-affinity rules"
+			"places for 2 of 3 members; beside the others, 2 of 2 nodes: node(s) didn't match pod anti-affinity rules"
 		for range 3 {
 			p.after(2 * time.Second)
 			p.filter(gang[0])

@@ -71,7 +71,7 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 			p.budget.short = true
 			return core.Evictions{Late: true}
 		default:
-			return core.Evictions{Why: shortfall(outcome, part.settled, part.AtLeast, plan.Snapshot().NodeCount())}
+			return core.Evictions{Why: shortfall(outcome, part.settled, part.AtLeast, len(places), plan.Snapshot().NodeCount())}
 		}
 	}
 	found, ok := evictions.Victims()
@@ -215,15 +215,11 @@ type shortage struct {
 // any part gets more. It says why the others have none.
 func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
 	places, left := settle(parts, plan.Stay)
-	demands := make([]placement.Demand, len(left))
-	for i, part := range left {
-		demands[i] = placement.Demand{Pods: part.Pods, AtLeast: part.missing()}
-	}
-	together := plan.PlaceTogether(demands, deadline)
+	together := plan.PlaceTogether(demandsOf(left), deadline)
 	if !together.Kept {
 		i := len(together.Enough) - 1
 		outcome := together.Enough[i]
-		why := shortfall(outcome, left[i].settled, left[i].AtLeast, plan.Snapshot().NodeCount())
+		why := shortfall(outcome, left[i].settled, left[i].AtLeast, i, plan.Snapshot().NodeCount())
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}
@@ -235,14 +231,15 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 	for _, more := range together.More {
 		places = append(places, more.Places...)
 		if without == "" && more.Placed < len(more.Places) {
-			without = shortfall(more, 0, len(more.Places), plan.Snapshot().NodeCount())
+			without = shortfall(more, 0, len(more.Places), len(places), plan.Snapshot().NodeCount())
 		}
 	}
 	return places, without, nil
 }
 
-// shortfall says in words why too few members got a place. settled members had one before.
-func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
+// shortfall says in words why too few members got a place. settled members had one before, and others of the gangs that start
+// together: it speaks of nodes with all of them in their places.
+func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) string {
 	var against []string
 	for _, place := range outcome.Places {
 		if place.Node < 0 && len(place.Against) > 0 {
@@ -257,7 +254,10 @@ func shortfall(outcome placement.Outcome, settled, atLeast, nodes int) string {
 		why += ", when the time to look for them was up"
 	}
 	if len(against) > 0 {
-		why += "; " + strings.Join(against, ", ")
+		if why += "; "; settled+outcome.Placed+others > 0 {
+			why += "beside the others, "
+		}
+		why += strings.Join(against, ", ")
 	}
 	return why
 }
@@ -270,6 +270,15 @@ type unsettled struct {
 
 // missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
+
+// demandsOf returns what is demanded for members that are not settled.
+func demandsOf(left []unsettled) []placement.Demand {
+	demands := make([]placement.Demand, len(left))
+	for i, part := range left {
+		demands[i] = placement.Demand{Pods: part.Pods, AtLeast: part.missing()}
+	}
+	return demands
+}
 
 // settle has members stay where their room is kept: on the nodes to which muster has nominated them while they
 // are gated, in this process or in a former one. Otherwise they would move, one write after the other, and

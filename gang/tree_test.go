@@ -402,7 +402,7 @@ func TestNoTreeStartsInPart(t *testing.T) {
 				p.machine.mu.Lock()
 				defer p.machine.mu.Unlock()
 				for _, pod := range pods { // no call of it waits, and the next one goes on
-					if _, member, _ := p.machine.state.Member(pod.UID, time.Now()); member.Stage == "due" {
+					if _, member, _ := p.machine.state.Member(pod.UID, p.machine.moment()); member.Stage == "due" {
 						nodes[pod.Name] = member.Node
 					}
 				}

@@ -415,7 +415,7 @@ func (w *world) followDue() {
 
 // stage is how far a member is, as muster says, "" for a pod that is none.
 func (w *world) stage(uid types.UID) string {
-	_, member, _ := w.machine.state.Member(uid, w.clock.Now())
+	_, member, _ := w.machine.state.Member(uid, w.machine.moment())
 	return member.Stage
 }
 
@@ -547,7 +547,7 @@ func (w *world) check() {
 	}
 	w.must(w.machine.state.Check(w.machine.view))
 	for uid := range w.pods {
-		_, member, _ := w.machine.state.Member(uid, w.clock.Now())
+		_, member, _ := w.machine.state.Member(uid, w.machine.moment())
 		if assumed := w.cluster.Assumed(uid); (member.Stage == "pending" || member.Stage == "gated") && assumed != "" {
 			w.Fatalf("%s is %s, and counts on %q", uid, member.Stage, assumed)
 		}

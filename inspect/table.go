@@ -30,6 +30,11 @@ func Time(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// Seconds returns a number of seconds as people are shown a duration, in whole seconds.
+func Seconds(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second)
+}
+
 // Row adds cells. Cells of a column are aligned until it is interrupted. One that is [Good], [Doubtful] or [Bad] has a colour
 // where answers are printed in colours.
 func (t *Table) Row(cells ...any) {

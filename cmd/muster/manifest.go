@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/server/remote"
+	"muster.dev/muster/server/explanation"
 )
 
 // maxManifest is the largest manifest that is read: the API server takes no larger object.
@@ -112,8 +112,8 @@ func podOf(template, spec, owner map[string]any) ([]byte, error) {
 
 // explainedTemplate is where a pod of a template would go.
 type explainedTemplate struct {
-	Template    string              `json:"template"`
-	Explanation *remote.Explanation `json:"explanation"`
+	Template    string           `json:"template"`
+	Explanation *explanation.Pod `json:"explanation"`
 }
 
 // explainedTemplates tells of the pods that an object would make, each by itself.
@@ -122,7 +122,7 @@ type explainedTemplates struct {
 }
 
 // add adds what a muster said of a template. Whether its pods are of a gang hangs on their controller, which there is not yet.
-func (e *explainedTemplates) add(path string, told *remote.Explanation) {
+func (e *explainedTemplates) add(path string, told *explanation.Pod) {
 	told.Member = ""
 	e.Templates = append(e.Templates, explainedTemplate{path, told})
 }
@@ -133,10 +133,10 @@ func (e *explainedTemplates) Placed() bool {
 }
 
 // Text implements [inspect.Answer].
-func (e *explainedTemplates) Text(t *inspect.Table) { e.write(t, (*remote.Explanation).Text) }
+func (e *explainedTemplates) Text(t *inspect.Table) { e.write(t, (*explanation.Pod).Text) }
 
 // Wide implements [inspect.WideAnswer].
-func (e *explainedTemplates) Wide(t *inspect.Table) { e.write(t, (*remote.Explanation).Wide) }
+func (e *explainedTemplates) Wide(t *inspect.Table) { e.write(t, (*explanation.Pod).Wide) }
 
 // Everything is the same with every node.
 func (e *explainedTemplates) Everything() inspect.Answer { return everyNode{e} }
@@ -145,18 +145,18 @@ type everyNode struct{ *explainedTemplates }
 
 // Text implements [inspect.Answer].
 func (e everyNode) Text(t *inspect.Table) {
-	e.write(t, func(told *remote.Explanation, t *inspect.Table) { told.Everything().Text(t) })
+	e.write(t, func(told *explanation.Pod, t *inspect.Table) { told.Everything().Text(t) })
 }
 
 // Wide implements [inspect.WideAnswer].
 func (e everyNode) Wide(t *inspect.Table) { e.Text(t) }
 
-func (e *explainedTemplates) write(t *inspect.Table, explanation func(*remote.Explanation, *inspect.Table)) {
+func (e *explainedTemplates) write(t *inspect.Table, pod func(*explanation.Pod, *inspect.Table)) {
 	for i, one := range e.Templates {
 		if i > 0 {
 			t.Gap()
 		}
 		t.Row("a pod of " + one.Template + ", by itself:")
-		explanation(one.Explanation, t)
+		pod(one.Explanation, t)
 	}
 }

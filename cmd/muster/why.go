@@ -23,10 +23,10 @@ func newWhyCommand() *cobra.Command {
 		Long: `why asks a muster that runs why something waits.
 
 Of gang/NAME it tells what it waits for, how many members its quorum is and how many of them
-are yet to be created, on which nodes room is kept for it, and of members without a place
-on how many nodes each would fit by itself, and what refuses the others. Members that are
-alike are told of together, and nothing is asked of more than eight. With -o wide it lists
-every member.
+are yet to be created, how many would get a place now and how many places are short, on
+which nodes room is kept for it, and of members without a place on how many nodes one fits
+alone, what refuses the others, what each asks for and how much of it there is. Members that
+are alike are told of together. With -o wide it lists every member.
 
 Of plan/NAME, a ReschedulingPlan, it tells how far it is, at which step it stands, what it
 waits for, and which budgets of the rescheduler are used up.

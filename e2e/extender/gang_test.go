@@ -87,8 +87,11 @@ func TestTheSeedsGang(t *testing.T) {
 		phase v1alpha1.PodGroupPhase
 		event string
 	}{
-		"room for four":  {4, map[string]int{"nginx": 4}, v1alpha1.PodGroupScheduled, "at least 4 pods are bound"},
-		"room for three": {3, map[string]int{}, v1alpha1.PodGroupPreScheduling, "places for 3 of 4 members; 3 of 3 nodes: Insufficient cpu"},
+		"room for four": {4, map[string]int{"nginx": 4}, v1alpha1.PodGroupScheduled, "at least 4 pods are bound"},
+		"room for three": {
+			3, map[string]int{}, v1alpha1.PodGroupPreScheduling,
+			"places for 3 of 4 members; beside the others, 3 of 3 nodes: Insufficient cpu",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClusterWith(t, []string{"replicaset-controller"}, workload.NewNodes("node", test.room, "4")...)

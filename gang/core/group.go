@@ -131,7 +131,9 @@ type planning struct {
 	denied  time.Time                // until then it is refused without a look
 	looked  uint64                   // the generation of the cluster when the last plan failed, 0 for none
 	again   time.Time                // when it may be planned again, ahead of the scheduler
-	tries   tries
+	// lackedPlaces says that it waits because no places were found when it was last planned.
+	lackedPlaces bool
+	tries        tries
 	// rivals is how many pods had come to wait when the last of its places was shown to be reserved.
 	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
@@ -173,7 +175,7 @@ type waiting struct {
 // waits notes why the group does not start; None when it does.
 func (g *group) waits(reason status.Reason, why string) {
 	g.dirty = g.dirty || g.reason != reason || g.why != why
-	g.waiting = waiting{reason, why}
+	g.waiting, g.lackedPlaces = waiting{reason, why}, false
 }
 
 // counts is how many members are how far.

@@ -142,12 +142,16 @@ func (t *attempt) wanted() Search {
 }
 
 func (t *attempt) wantedOf(p part) Wanted {
-	w := Wanted{Key: p.key, AtLeast: p.missing(), Resources: p.spec.MinResources}
 	candidates := p.plannable(t.now)
 	if t.evicting {
 		candidates = toFront(candidates, t.asking)
 	}
-	w.Pods = podsOf(candidates)
+	return p.wanted(candidates)
+}
+
+// wanted returns what members of a part ask for.
+func (p part) wanted(candidates []*member) Wanted {
+	w := Wanted{Key: p.key, Pods: podsOf(candidates), AtLeast: p.missing(), Resources: p.spec.MinResources}
 	if len(w.Resources) > 0 {
 		w.Own = podsOf(p.those(func(p *member) bool { return p.stage != pending }))
 	}
@@ -190,7 +194,7 @@ func (t *attempt) noPlaces(why string, late bool) {
 		t.deny(g, status.Unschedulable, why+g.besidesVictims(), ErrRefused)
 	}
 	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
-		p.looked, p.again = t.generation, time.Time{}
+		p.looked, p.again, p.lackedPlaces = t.generation, time.Time{}, true
 		if late { // or when it is its turn again
 			p.looked = 0
 		}
@@ -268,25 +272,12 @@ func (t *attempt) incomplete() (reason string) {
 			g.waits(status.Unschedulable, p.left().whyLeft()+"; it is planned again after a rest")
 			return ReasonNoPlace
 		case ready < p.missing():
-			lack := p.lacks(p.missing()-ready, g)
+			lack := p.lacks(g)
 			g.waits(lack.reason, lack.why)
 			return ReasonSiblings
 		}
 	}
 	return ""
-}
-
-// awaits says what a number of missing members is waited for.
-func (p part) awaits(more int) string {
-	lack := min(len(p.those((*member).lacksClaims)), more)
-	switch lack {
-	case 0:
-		return fmt.Sprintf("waiting for %d more of %d members to be created", more, p.spec.MinMember)
-	case more:
-		return fmt.Sprintf("waiting for the ResourceClaims of %d of %d members to be created", lack, p.spec.MinMember)
-	default:
-		return fmt.Sprintf("waiting for %d more of %d members to be created, and the ResourceClaims of %d", more-lack, p.spec.MinMember, lack)
-	}
 }
 
 // holdsEnough returns the reason why none of a bundle may have places now, unless it has some: its namespaces
@@ -322,12 +313,15 @@ func (t *attempt) holdsEnough() (reason string) {
 // gang keeps its places if members are bound, or may have been let go to be.
 func (s *State) Lower(above int32) (pods []*cluster.Pod, on []string) {
 	for _, g := range s.lower(above) {
-		for _, p := range g.those(func(p *member) bool { return p.stage != pending }) {
+		for _, p := range g.those((*member).givesWay) {
 			pods, on = append(pods, p.pod), append(on, p.place)
 		}
 	}
 	return pods, on
 }
+
+// givesWay reports whether a member has a place that it can give up: one that is being deleted is on its node until it has gone.
+func (p *member) givesWay() bool { return p.stage != pending && p.stage != leaving }
 
 func (s *State) lower(above int32) []*group {
 	return s.those(func(g *group) bool { return g.holds() && g.priority < above && g.recording == 0 && g.begun() == 0 })
@@ -340,7 +334,7 @@ func (e Outranked) apply(t *turn) { t.outrank(e.By, e.Priority, e.Nodes) }
 func (t *turn) outrank(by string, above int32, nodes Nodes) bool {
 	denied := false
 	for _, g := range t.lower(above) {
-		if len(g.those(func(p *member) bool { return p.stage != pending && nodes.Has(p.place) })) > 0 {
+		if len(g.those(func(p *member) bool { return p.givesWay() && nodes.Has(p.place) })) > 0 {
 			t.deny(g, status.Unschedulable, fmt.Sprintf("its places were needed by %s, which has a higher priority", by), ErrOutranked)
 			denied = true
 		}

@@ -173,6 +173,7 @@ func (t *attempt) nobodyToEvict(why string) {
 		g.inTheWay = "" // there is nobody to evict
 	}
 	g.waits(g.reason, before+g.besidesVictims())
+	g.lackedPlaces = true
 }
 
 // besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that

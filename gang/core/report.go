@@ -28,9 +28,9 @@ type Summary struct {
 	Priority  int32  `json:"priority"`
 	// Room says how the places of members are kept that go without a bind call; "" when there are none.
 	Room record.Room `json:"room,omitempty"`
-	// How many members are how far. Held are the members that have come and wait for the others, also while the
-	// call of one has ended and is to come again, or their gates are on and their room is kept; binding are the members that
-	// are let go.
+	// How many members are how far, each counted once, here or as leaving. Held are the members that have come and wait for
+	// the others, also while the call of one has ended and is to come again, or their gates are on and their room is kept;
+	// binding are the members that are let go.
 	Pending int `json:"pending"`
 	Placed  int `json:"placed"`
 	Held    int `json:"held"`
@@ -39,6 +39,8 @@ type Summary struct {
 	// How many pods have finished.
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`
+	// Account counts them against MinMember.
+	Account
 	// Why it waits, in words; "" when it does not. Note is a further remark on it.
 	Why  string `json:"why,omitempty"`
 	Note string `json:"note,omitempty"`
@@ -47,6 +49,14 @@ type Summary struct {
 	Denied   time.Time `json:"denied,omitzero"`
 	Planned  time.Time `json:"planned,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Again is when places may be looked for again, after a plan in vain; zero when that is so at any time.
+	Again time.Time `json:"again,omitzero"`
+}
+
+// Moment is when gangs are told of: the time, and the generation of the cluster.
+type Moment struct {
+	Now        time.Time
+	Generation uint64
 }
 
 // Details is all about a gang.
@@ -94,24 +104,24 @@ func (s *State) Order() []membership.Key {
 }
 
 // Report says how far all gangs are, in the order in which they are planned.
-func (s *State) Report() []Summary {
+func (s *State) Report(at Moment) []Summary {
 	var all []Summary
 	for _, g := range s.inOrder() {
-		all = append(all, s.summary(g))
+		all = append(all, s.summary(g, at))
 	}
 	return all
 }
 
 // About says all about the gangs of a name: there may be one for each label.
-func (s *State) About(name types.NamespacedName, now time.Time) []Details {
+func (s *State) About(name types.NamespacedName, at Moment) []Details {
 	var all []Details
 	for _, g := range s.inOrder() {
 		if g.key.NamespacedName != name {
 			continue
 		}
-		about := Details{Summary: s.summary(g), Members: []Member{}}
+		about := Details{Summary: s.summary(g, at), Members: []Member{}}
 		for _, p := range g.members {
-			about.Members = append(about.Members, p.about(now))
+			about.Members = append(about.Members, p.about(at.Now))
 		}
 		slices.SortFunc(about.Members, func(a, b Member) int { return strings.Compare(a.Pod, b.Pod) })
 		all = append(all, about)
@@ -121,12 +131,12 @@ func (s *State) About(name types.NamespacedName, now time.Time) []Details {
 
 // Member says how far a pod is as a member of a gang, and how far that is. It reports false for a pod
 // that is of none.
-func (s *State) Member(uid types.UID, now time.Time) (Summary, Member, bool) {
+func (s *State) Member(uid types.UID, at Moment) (Summary, Member, bool) {
 	g := s.groupOf[uid]
 	if g == nil {
 		return Summary{}, Member{}, false
 	}
-	return s.summary(g), g.members[uid].about(now), true
+	return s.summary(g, at), g.members[uid].about(at.Now), true
 }
 
 func (p *member) about(now time.Time) Member {
@@ -141,26 +151,35 @@ func (p *member) about(now time.Time) Member {
 	return m
 }
 
-func (s *State) summary(g *group) Summary {
+// summary says how far a group is. What it says of members is of now, whatever was found when they were last planned.
+func (s *State) summary(g *group, at Moment) Summary {
 	c := g.counts
-	sum := Summary{
+	told := Summary{
 		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
-		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound] + c[leaving],
+		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
-		Denied: g.failed, Planned: g.planned,
+		Denied: g.failed, Planned: g.planned, Note: s.note(g),
 	}
-	sum.Note = s.note(g)
 	spec, not := g.asked()
-	if not == nil {
-		sum.MinMember = spec.MinMember
+	if not != nil {
+		told.Leaving = len(g.those((*member).leaves))
+		told.Why = not.why
+	} else {
+		told.Account, told.MinMember = part{g, spec}.account(at.Now), spec.MinMember
 		if !g.planned.IsZero() {
-			sum.Deadline = g.deadline(spec)
+			told.Deadline = g.deadline(spec)
+		}
+		if told.Bound+told.Succeeded+c[binding] < told.MinMember {
+			told.Why = s.whyNow(g, at)
 		}
 	}
-	if sum.Bound+sum.Succeeded+c[binding] < sum.MinMember || not != nil {
-		sum.Why = s.whyItWaits(g).why
+	told.Pending -= told.Leaving - c[leaving]
+	for _, end := range []time.Time{g.denied, g.tries.next} {
+		if end.After(at.Now) && end.After(told.Again) {
+			told.Again = end
+		}
 	}
-	return sum
+	return told
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false

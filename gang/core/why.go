@@ -26,19 +26,34 @@ func (s *State) whyItWaits(g *group) waiting {
 	return g.waiting
 }
 
+// whyNow returns why a group waits for people who ask at a moment: on other nodes, a plan could find more.
+func (s *State) whyNow(g *group, at Moment) string {
+	waits := s.whyItWaits(g)
+	if waits.why == "" {
+		if parts, not := s.together(g); not != nil || !anyMissing(parts) {
+			return ""
+		}
+		return "its members are there, and places for them have not been looked for yet"
+	}
+	if g.lackedPlaces && g.looked != at.Generation && waits == g.waiting {
+		return "when it was last planned: " + waits.why
+	}
+	return waits.why
+}
+
 // lackOf says which members of a bundle have to be created yet; nothing when none has.
 func lackOf(parts []part) waiting {
 	for _, p := range parts {
 		if p.lacksMembers() {
-			return p.lacks(p.missing()-len(p.candidates()), parts[0].group)
+			return p.lacks(parts[0].group)
 		}
 	}
 	return waiting{}
 }
 
-// lacks says of a number of members that they are missing, to a group that starts together with theirs.
-func (p part) lacks(more int, to *group) waiting {
-	why := p.awaits(more)
+// lacks says which members are missing, to a group that starts together with theirs.
+func (p part) lacks(to *group) waiting {
+	why := p.count().awaits(p.spec.MinMember)
 	if p.group != to {
 		why += " in " + p.key.String()
 	}

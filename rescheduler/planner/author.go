@@ -160,7 +160,7 @@ func (f *refusals) refuse(g *group) Refusal {
 	}
 	for _, at := range g.items {
 		if i := &f.items[at]; i.at < 0 {
-			f.explain(&r, i)
+			f.explain(&r, i, len(g.Pods))
 			break
 		}
 	}
@@ -180,32 +180,44 @@ func (f *refusals) deny(w *wish) Refusal {
 			return r
 		}
 	}
-	f.explain(&r, i)
+	f.explain(&r, i, 1)
 	return r
 }
 
-// explain enters why an item gets no place, or no other one.
-func (f *refusals) explain(r *Refusal, i *item) {
+// explain enters why an item gets no place, or no other one. It is one of a number of pods that are placed together.
+func (f *refusals) explain(r *Refusal, i *item, together int) {
 	if f.roster.kinds.kindOf(i).profile == nil {
 		r.Reason = ReasonUnknownScheduler
 		return
 	}
-	possible, enough := f.obstruct(r, i)
-	switch {
-	case possible == 0:
+	switch o := f.obstruct(r, i); {
+	case o.possible == 0:
 		r.Reason = ReasonNoNode
 	case f.watch.late:
 		r.Reason = ReasonLate
-	case !enough && possible <= windows[0]:
+	case o.inTheWay || o.possible > windows[0]:
+		r.Reason = ReasonNoHomes
+	case o.free && together > 1:
+		r.Reason = ReasonNotAll
+	case o.free:
+		r.Reason = ReasonUnproven
+	case o.occupied:
 		r.Reason = ReasonProtected
 	default:
-		r.Reason = ReasonNoHomes
+		r.Reason = ReasonOthersFirst
 	}
 }
 
-// obstruct enters what is against an item on the nodes, and returns how many nodes are possible
-// and whether there would be room on one of them if all went that may.
-func (f *refusals) obstruct(r *Refusal, i *item) (possible int, enough bool) {
+// obstruction describes what stands in the way of an item. Only the first of the possible nodes are looked at.
+type obstruction struct {
+	possible int  // nodes that it could run on if pods went
+	free     bool // one of them has room as it is
+	inTheWay bool // one has none, and would have room if all went that may
+	occupied bool // one has a pod that is there already
+}
+
+// obstruct enters what is against an item on the nodes, and returns what stands in its way.
+func (f *refusals) obstruct(r *Refusal, i *item) (o obstruction) {
 	against, protected := map[string]int{}, map[string]int{}
 	for _, node := range f.nodes {
 		switch {
@@ -218,17 +230,22 @@ func (f *refusals) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 			against[ReasonNotEligible]++
 			continue
 		case f.standings.of(i, node) == never:
-			against[f.rehearsal.hopeless(i, node)]++
-			continue
+			if reason := f.rehearsal.hopeless(i, node); reason != "" {
+				against[reason]++
+				continue
+			}
 		}
-		if possible++; possible > windows[0] {
+		if o.possible++; o.possible > windows[0] {
 			continue
 		}
 		f.roster.load(node)
 		for reason, pods := range f.roster.guarded[node] {
 			protected[reason] += pods
 		}
-		enough = enough || f.wouldFit(i, node)
+		free := i.needs.fitsInto(f.freeAt(node))
+		o.free = o.free || free
+		o.inTheWay = o.inTheWay || !free && f.wouldFit(i, node)
+		o.occupied = o.occupied || len(f.roster.snap.Node(node).Pods) > 0
 	}
 	for reason, nodes := range against {
 		r.Details = append(r.Details, Detail{Reason: reason, Nodes: nodes})
@@ -239,7 +256,7 @@ func (f *refusals) obstruct(r *Refusal, i *item) (possible int, enough bool) {
 	slices.SortFunc(r.Details, func(a, b Detail) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(b.Pods, a.Pods), cmp.Compare(a.Reason, b.Reason))
 	})
-	return possible, enough
+	return o
 }
 
 // wouldFit reports whether there would be room on a node if all went that may.

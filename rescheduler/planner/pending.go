@@ -26,7 +26,7 @@ func Waiting(c *cluster.Cluster) []*cluster.Pod {
 // what is asked of gangs, and whether they can start. A gang that cannot start becomes a group that cannot be
 // placed, and so does a gang with too few pods.
 func (p *Problem) Pending(pods []*cluster.Pod) []Group {
-	l := newLineup(p.Snapshot, p.Gangs, pods)
+	l := newLineup(p.Snapshot, p.Gangs, p.Reserved, pods)
 	groups := l.alone
 	seen := map[membership.Key]bool{}
 	for _, key := range slices.SortedFunc(maps.Keys(l.waiting), byKey) {
@@ -63,14 +63,16 @@ type lineup struct {
 	alone   []Group
 	waiting map[membership.Key][]*cluster.Pod
 	bound   map[membership.Key][]*cluster.Pod
+	coming  map[membership.Key][]*cluster.Pod // members that do not wait, as their places are kept for them
 	specs   map[membership.Key]*membership.Spec
 	trees   map[membership.Key]sets.Set[membership.Key] // gangs below the same root
 }
 
-func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster.Pod) *lineup {
+func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, kept []Reservation, pods []*cluster.Pod) *lineup {
 	l := &lineup{
 		snap: snap, bounds: bounds, waiting: map[membership.Key][]*cluster.Pod{}, bound: map[membership.Key][]*cluster.Pod{},
-		specs: map[membership.Key]*membership.Spec{}, trees: map[membership.Key]sets.Set[membership.Key]{},
+		coming: map[membership.Key][]*cluster.Pod{}, specs: map[membership.Key]*membership.Spec{},
+		trees: map[membership.Key]sets.Set[membership.Key]{},
 	}
 	for _, pod := range pods {
 		if key, member := membership.Of(pod); member {
@@ -82,6 +84,12 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, pods []*cluster
 	}
 	if len(l.waiting) == 0 {
 		return l
+	}
+	for _, place := range kept {
+		if key, member := membership.Of(place.Pod); member && !place.Pod.Placeholder {
+			l.coming[key] = append(l.coming[key], place.Pod)
+			l.root(key, place.Pod)
+		}
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -122,7 +130,7 @@ func single(pod *cluster.Pod) Group {
 func (l *lineup) asked(key membership.Key) (*membership.Spec, *membership.Hindrance) {
 	spec, known := l.specs[key]
 	if !known {
-		members := slices.Concat(l.waiting[key], l.bound[key])
+		members := slices.Concat(l.waiting[key], l.bound[key], l.coming[key])
 		if len(members) == 0 {
 			return nil, nil
 		}
@@ -168,7 +176,7 @@ func (l *lineup) inTree(key membership.Key) (bundle []membership.Key, not *membe
 		for _, pod := range l.waiting[other] {
 			leaf.Priority = max(leaf.Priority, corev1helpers.PodPriority(pod.Pod))
 		}
-		switch missing := spec.Missing(len(l.bound[other])); {
+		switch missing := spec.Missing(len(l.bound[other]) + len(l.coming[other])); {
 		case missing == 0, len(l.bound[other]) > 0:
 			leaf.Standing = membership.Started
 		case missing > len(l.waiting[other]):
@@ -193,7 +201,7 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 	var names []string
 	for _, key := range bundle {
 		spec, waiting := l.specs[key], l.waiting[key]
-		missing := spec.Missing(len(l.bound[key]))
+		missing := spec.Missing(len(l.bound[key]) + len(l.coming[key]))
 		group := Group{Name: key.String(), Pods: waiting, AtLeast: max(1, missing)}
 		if missing > 0 {
 			if why := membership.Lacking(spec.MinResources, l.bound[key], l.snap); why != "" {

@@ -173,7 +173,8 @@ func (r *rehearsal) objects(i *item, node int32) string {
 	return cmp.Or(reason, ReasonNotEligible)
 }
 
-// hopeless returns the first reason why no pod that goes would make a node one for an item.
+// hopeless returns the first reason why no pod that goes would make a node one for an item, "" when only what is planned
+// objects there.
 func (r *rehearsal) hopeless(i *item, node int32) string {
 	reason := ""
 	judgement := r.kinds.kindOf(i).judge(r.world).Judgement()
@@ -182,5 +183,5 @@ func (r *rehearsal) hopeless(i *item, node int32) string {
 			reason = judgement.Reason(v)
 		}
 	})
-	return cmp.Or(reason, ReasonNoHomes)
+	return reason
 }

@@ -131,7 +131,7 @@ func TestRelocate(t *testing.T) {
 		{
 			name: "not to a node that one of its kind leaves", leave: []string{"x-1", "x-2"},
 			objects: []runtime.Object{node("a", "8"), node("b", "8"), pod("x-1", "a", "1"), pod("x-2", "b", "1")},
-			want:    []string{"x-1: a → b"}, stay: []string{"default/x-2: " + ReasonNoHomes},
+			want:    []string{"x-1: a → b"}, stay: []string{"default/x-2: " + ReasonUnproven},
 		},
 	}
 	for _, test := range tests {

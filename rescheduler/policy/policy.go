@@ -163,11 +163,14 @@ type Situation struct {
 func Of(c *cluster.Cluster, problem planner.Problem) Situation {
 	problem.Snapshot = c.Snapshot()
 	s := Situation{Problem: &problem}
-	for _, pod := range planner.Waiting(c) {
-		s.Pending++
+	for _, pod := range c.Nominated() { // also what others gate: kube-scheduler leaves its room to it
 		if node := problem.Snapshot.NodeByName(pod.Status.NominatedNodeName); node != nil {
 			problem.Reserved = append(problem.Reserved, planner.Reservation{Pod: pod, Node: node.Index})
-		} else {
+		}
+	}
+	for _, pod := range planner.Waiting(c) {
+		s.Pending++
+		if problem.Snapshot.NodeByName(pod.Status.NominatedNodeName) == nil {
 			s.Waiting = append(s.Waiting, pod)
 		}
 	}

@@ -125,7 +125,7 @@ func reasonOf(refusal *planner.Refusal) string {
 		return ReasonNoNodeFits
 	case planner.ReasonProtected:
 		return ReasonTooLittleMovable
-	case planner.ReasonNoHomes, planner.ReasonMinResources:
+	case planner.ReasonNoHomes, planner.ReasonNotAll, planner.ReasonOthersFirst, planner.ReasonMinResources:
 		return ReasonNoOtherPlace
 	default:
 		return ""

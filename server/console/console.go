@@ -9,8 +9,6 @@ package console
 import (
 	"net/http"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -21,25 +19,22 @@ import (
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
+	"muster.dev/muster/server/explanation"
 	"muster.dev/muster/server/page"
 )
 
 // Gangs tells of groups of pods that start together, as a [gang.Observer] does.
 type Gangs interface {
+	explanation.Members
 	// Report is on all gangs, in the order in which they are planned.
 	Report() []core.Summary
-	// About is on the gangs of a name.
-	About(name types.NamespacedName) []core.Details
-	// Member is on the pod of a UID, and its gang.
-	Member(uid types.UID) (core.Summary, core.Member, bool)
 }
 
 // Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.
 type Nominations interface {
+	explanation.Nominations
 	// Report is on all of them.
 	Report() nomination.Report
-	// About is on the pod of a UID.
-	About(uid types.UID) (nomination.Pending, bool)
 }
 
 // Reservations tells of plans of the rescheduler, as a [reservation.Keeper] does.
@@ -90,14 +85,24 @@ type Options struct {
 }
 
 // Console shows a process. It is safe for concurrent use.
-type Console struct{ options Options }
+type Console struct {
+	options   Options
+	explainer *explanation.Explainer
+}
 
 // New returns a Console of what there is to show.
 func New(o Options) *Console {
 	if o.Gangs != nil && len(o.Snapshot) > 0 {
 		o.Gangs = dumpedGangs{o.Gangs}
 	}
-	return &Console{options: o}
+	x := &explanation.Explainer{Cluster: o.Cluster, Profiles: o.Profiles, Serving: o.Readiness.Serving}
+	if o.Gangs != nil {
+		x.Members = o.Gangs
+	}
+	if o.Nominations != nil {
+		x.Nominations = o.Nominations
+	}
+	return &Console{options: o, explainer: x}
 }
 
 // FieldDebug is the field that asks for the address of the pages.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -10,6 +9,7 @@ import (
 
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/explanation"
 	"muster.dev/muster/server/remote"
 )
 
@@ -26,23 +26,23 @@ func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 // Text implements [inspect.Answer].
 func (p gangsPage) Text(t *inspect.Table) {
 	t.Title("gangs, in the order in which they are planned")
-	t.Row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
+	t.Row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "LEAVING", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
 	for i := range p.Gangs {
 		g := &p.Gangs[i]
-		t.Row(g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Succeeded, g.Failed, g.Priority, cmp.Or(g.Why, "-"))
+		t.Row(
+			g.Name, g.MinMember, g.Pending, g.Placed, g.Held, g.Binding, g.Bound, g.Leaving, g.Succeeded, g.Failed, g.Priority,
+			cmp.Or(g.Why, "-"),
+		)
 	}
 }
 
 // gangPage is the gangs of one name: there may be one for each label.
-type gangPage struct{ remote.NamedGangs }
+type gangPage struct{ *explanation.Gangs }
 
 func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
 	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
-	var page gangPage
-	if s.options.Gangs != nil {
-		page.Gangs = s.options.Gangs.About(name)
-	}
-	if len(page.Gangs) == 0 {
+	page := gangPage{s.explainer.Gangs(name)}
+	if len(page.Gangs.Gangs) == 0 {
 		return nil, inspect.Refuse(http.StatusNotFound, "there is no gang %s: no pod is a member of it", name)
 	}
 	return page, nil
@@ -50,12 +50,15 @@ func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
 
 // Text implements [inspect.Answer].
 func (p gangPage) Text(t *inspect.Table) {
-	for i := range p.Gangs {
-		g := &p.Gangs[i]
+	for i := range p.Gangs.Gangs {
+		g := &p.Gangs.Gangs[i]
 		if i > 0 {
 			t.Gap()
 		}
 		t.Title("%s by label %s: %d members must start together; waits because: %s", g.Name, g.Label, g.MinMember, cmp.Or(g.Why, "-"))
+		if g.Places != nil {
+			t.Row("now", g.Places)
+		}
 		t.Row("last denied", inspect.Time(g.Denied))
 		t.Row("planned", inspect.Time(g.Planned))
 		t.Row("to be bound until", inspect.Time(g.Deadline))
@@ -99,14 +102,13 @@ func (d dumpedGangs) Member(uid types.UID) (core.Summary, core.Member, bool) {
 }
 
 func whyInADump(s *core.Summary) string {
-	missing := s.MinMember - s.Pending - s.Bound - s.Succeeded
 	switch {
 	case s.Pending == 0:
 		return ""
 	case s.MinMember == 0:
 		return "it is not known how many members must start together: the PodGroup is missing, or an annotation"
-	case missing > 0:
-		return fmt.Sprintf("waiting for %d more of %d members to be created, unless they have finished", missing, s.MinMember)
+	case s.Short() > 0:
+		return s.Why + ", unless they have finished"
 	default:
 		return "all of its members were waiting when the snapshot was taken; 'muster plan' says what it would take to start them"
 	}

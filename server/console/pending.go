@@ -53,7 +53,7 @@ func (s *Console) owners(pod *cluster.Pod) (owners []remote.Owner) {
 // whyPending tells what a pod waits for, in the same words for pods that wait for the same. Nodes are not asked about it:
 // an explanation does that.
 func (s *Console) whyPending(pod *cluster.Pod) string {
-	state := s.stateOf(pod)
+	state := s.explainer.State(pod)
 	switch _, err := s.options.Profiles.Named(pod.Spec.SchedulerName); {
 	case state.Gang != nil && state.Gang.Why != "":
 		return "gang " + state.Gang.Gang + ": " + state.Gang.Why
@@ -84,18 +84,6 @@ func (p pendingPage) Text(t *inspect.Table) {
 
 // placementPage shows what is placed ahead of calls.
 type placementPage struct{ nomination.Report }
-
-// planned is how far a pod is that is placed ahead of calls, nil for others.
-func (s *Console) planned(pod *cluster.Pod) *nomination.Pending {
-	if s.options.Nominations == nil {
-		return nil
-	}
-	about, known := s.options.Nominations.About(pod.UID)
-	if !known {
-		return nil
-	}
-	return &about
-}
 
 func (s *Console) debugPlacement(*http.Request) (inspect.Answer, error) {
 	if s.options.Nominations == nil {

@@ -102,7 +102,7 @@ func TestRefusalsAreGroupedAndTheBestNodesShown(t *testing.T) {
 	}
 	const head = `pod default/p waits for kube-scheduler to try it
 member of no gang: it has no mark of one, such as muster.dev/pod-group, and no owner that makes one
-profile default-scheduler: fits on 1 of 3 nodes
+profile default-scheduler: fits on 1 of 3 nodes; 1 lack room alone; 1 refuse it otherwise
 
 `
 	const want = head + `NODES  REFUSED BY         BECAUSE

@@ -11,11 +11,6 @@ type AllGangs struct {
 	Gangs []core.Summary `json:"gangs"`
 }
 
-// NamedGangs is the gangs of one name: there may be one for each label.
-type NamedGangs struct {
-	Gangs []core.Details `json:"gangs"`
-}
-
 // Gangs asks for the names of all gangs, namespace/name.
 func (c *Client) Gangs(ctx context.Context) ([]string, error) {
 	var all AllGangs

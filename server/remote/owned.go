@@ -9,7 +9,11 @@ import (
 
 	"muster.dev/muster/api/spelling"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/explanation"
 )
+
+// mostAsked is how many pods that wait for different things are asked about.
+const mostAsked = 8
 
 // Owner names an object that owns a pod, or an owner of it, in the pod's namespace.
 type Owner struct {
@@ -30,8 +34,8 @@ type Alike struct {
 	Why  string   `json:"why"`
 	Pods []string `json:"pods"` // their names
 	// Explanation is of the first one, nil where nobody has asked about it. Gangs is why its gang waits, if that was asked.
-	Explanation *Explanation `json:"explanation,omitempty"`
-	Gangs       *GangReasons `json:"gangs,omitempty"`
+	Explanation *explanation.Pod   `json:"explanation,omitempty"`
+	Gangs       *explanation.Gangs `json:"gangs,omitempty"`
 }
 
 // Owners returns the objects of a kind that have pods which wait, namespace/name.
@@ -66,11 +70,11 @@ func (c *Client) Owned(ctx context.Context, kind, namespace, name string) (*Owne
 		return nil, &AbsentError{fmt.Sprintf("no pod of %s waits, did you mean %s?", told.title(), nearest)}
 	}
 	for i := range told.Waiting[:min(mostAsked, len(told.Waiting))] {
-		explanation, err := c.Explain(ctx, namespace, told.Waiting[i].Pods[0])
+		about, err := c.Explain(ctx, namespace, told.Waiting[i].Pods[0])
 		if err != nil {
 			return nil, err
 		}
-		told.Waiting[i].Explanation = explanation
+		told.Waiting[i].Explanation = about
 	}
 	return told, nil
 }
@@ -131,10 +135,14 @@ func (o *Owned) Waits() bool {
 func (o *Owned) title() string { return strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name }
 
 // Text implements [inspect.Answer].
-func (o *Owned) Text(t *inspect.Table) { o.write(t, (*Explanation).Text, (*GangReasons).Text) }
+func (o *Owned) Text(t *inspect.Table) {
+	o.write(t, (*explanation.Pod).Text, (*explanation.Gangs).Text)
+}
 
 // Wide implements [inspect.WideAnswer].
-func (o *Owned) Wide(t *inspect.Table) { o.write(t, (*Explanation).Wide, (*GangReasons).Wide) }
+func (o *Owned) Wide(t *inspect.Table) {
+	o.write(t, (*explanation.Pod).Wide, (*explanation.Gangs).Wide)
+}
 
 // Everything is the same with every node.
 func (o *Owned) Everything() inspect.Answer { return ownedWhole{o} }
@@ -143,13 +151,13 @@ type ownedWhole struct{ *Owned }
 
 // Text implements [inspect.Answer].
 func (o ownedWhole) Text(t *inspect.Table) {
-	o.write(t, func(e *Explanation, t *inspect.Table) { e.Everything().Text(t) }, (*GangReasons).Text)
+	o.write(t, func(e *explanation.Pod, t *inspect.Table) { e.Everything().Text(t) }, (*explanation.Gangs).Text)
 }
 
 // Wide implements [inspect.WideAnswer].
 func (o ownedWhole) Wide(t *inspect.Table) { o.Text(t) }
 
-func (o *Owned) write(t *inspect.Table, explanation func(*Explanation, *inspect.Table), gangs func(*GangReasons, *inspect.Table)) {
+func (o *Owned) write(t *inspect.Table, pod func(*explanation.Pod, *inspect.Table), gangs func(*explanation.Gangs, *inspect.Table)) {
 	if len(o.Waiting) == 0 {
 		t.Row(inspect.Good("no pod of " + o.title() + " waits: all that there are have a node"))
 		return
@@ -166,14 +174,14 @@ func (o *Owned) write(t *inspect.Table, explanation func(*Explanation, *inspect.
 	for i := range o.Waiting {
 		alike := &o.Waiting[i]
 		t.Gap()
-		t.Row(fmt.Sprintf("%s: %s", pods(alike.Pods), alike.Why))
+		t.Row(fmt.Sprintf("%s: %s", explanation.Names(alike.Pods), alike.Why))
 		switch {
 		case alike.Gangs != nil:
 			t.Gap()
 			gangs(alike.Gangs, t)
 		case alike.Explanation != nil:
 			t.Gap()
-			explanation(alike.Explanation, t)
+			pod(alike.Explanation, t)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 func writeRescheduler(t *inspect.Table, p *loop.Page, wide bool) {
 	t.Row(
 		"rescheduler",
-		fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, seconds(p.PerSeconds)),
+		fmt.Sprintf("mode %s, %d plans, %d evictions of %d in %v", p.Mode, len(p.Plans), p.Evictions, p.Limit, inspect.Seconds(p.PerSeconds)),
 	)
 	t.Gap()
 	writePolicies(t, p, wide)

@@ -249,6 +249,7 @@ func (u *Usage) text() string {
 	case u.Nodes == 0:
 		return "from " + u.Source + ", which has measured no node"
 	default:
-		return fmt.Sprintf("from %s, of %d nodes, %v to %v old", u.Source, u.Nodes, seconds(u.NewestSeconds), seconds(u.OldestSeconds))
+		newest, oldest := inspect.Seconds(u.NewestSeconds), inspect.Seconds(u.OldestSeconds)
+		return fmt.Sprintf("from %s, of %d nodes, %v to %v old", u.Source, u.Nodes, newest, oldest)
 	}
 }

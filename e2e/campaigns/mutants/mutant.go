@@ -87,6 +87,12 @@ func Capabilities() ([]*Capability, error) {
 			Name: "rescheduler", Short: []Tests{{Packages: "./rescheduler/..."}, {Packages: "./server/extender"}, {Packages: "./server ./gang"}},
 			Campaigns: map[string]func() faultcampaign.Campaign{"": reschedulerfaults.Campaign},
 		},
+		{
+			// The first run looks at few situations, and the second one at many.
+			Name: "explanations", Short: []Tests{
+				{Packages: "./server/explanation"}, {Packages: "./server/explanation", Env: []string{"EXPLAIN_SITUATIONS=5000"}},
+			},
+		},
 	}
 	for _, c := range all {
 		text, err := data.ReadFile(path.Join("data", c.Name+".yaml"))

@@ -1,5 +1,6 @@
 // Command mutants breaks muster on purpose and tells who notices; see package mutants. Its argument says which capability:
-// verdicts, load, gang, operators, people, nomination or rescheduler. The exit status is 1 when nobody notices a mutant.
+// verdicts, load, gang, operators, people, nomination, rescheduler or explanations. The exit status is 1 when nobody notices a
+// mutant.
 package main
 
 import (
@@ -44,5 +45,5 @@ func run() error {
 			return c.Run(ctx, mutants.Options{Only: names, Long: *tier == "long", Seeds: *seeds}, os.Stdout)
 		}
 	}
-	return fmt.Errorf("argument %q: want verdicts, load, gang, operators, nomination or rescheduler", flag.Arg(0))
+	return fmt.Errorf("argument %q: want verdicts, load, gang, operators, nomination, rescheduler or explanations", flag.Arg(0))
 }

@@ -1,4 +1,4 @@
-package remote_test
+package explanation_test
 
 import (
 	"bytes"
@@ -8,17 +8,17 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/nomination"
-	"muster.dev/muster/server/remote"
+	"muster.dev/muster/server/explanation"
 )
 
 func TestAPodThatIsGatedIsToldWhatForAndWhereItIsToGo(t *testing.T) {
 	const gated = "pod d/p is held back by scheduling gates: muster.dev/gang; it waits as a member of gang d/g, "
-	reserved := func(room record.Room) remote.Explanation {
-		return remote.Explanation{Gang: &remote.Membership{Gang: "d/g", Stage: "reserved", Node: "a", Room: room}}
+	reserved := func(room record.Room) explanation.Pod {
+		return explanation.Pod{Gang: &explanation.Membership{Gang: "d/g", Stage: "reserved", Node: "a", Room: room}}
 	}
-	for want, e := range map[string]remote.Explanation{
+	for want, e := range map[string]explanation.Pod{
 		gated + "gated: waiting for 1 more of 3 members to be created": {
-			Gang: &remote.Membership{Gang: "d/g", Stage: "gated", Why: "waiting for 1 more of 3 members to be created"},
+			Gang: &explanation.Membership{Gang: "d/g", Stage: "gated", Why: "waiting for 1 more of 3 members to be created"},
 		},
 		gated + "reserved for node a, where a nomination keeps its room": reserved(record.RoomNominated),
 		gated + "reserved for node a, where nobody contests its room":    reserved(record.RoomUncontested),

@@ -1,0 +1,111 @@
+package gang
+
+import (
+	"slices"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/predicates"
+)
+
+// Prospect says where members of a gang without a place would go, were they planned now: as if each were there before the
+// next one is looked at.
+type Prospect struct {
+	Snapshot *cluster.Snapshot
+	Store    *predicates.VerdictStore
+	// Wanted is how many members of this gang, and of the gangs that start together with it, have to get a place before any
+	// starts, and Found how many would.
+	Wanted, Found int
+	// Yielding says that gangs of lower priority give up their places for them.
+	Yielding bool
+	// Cut says that not every way to place them was tried: here, or by a plan that found less than this.
+	Cut bool
+	// Against counts the nodes by what is against the first member without a place, beside all that have one.
+	Against []placement.Objection
+	// Own are the members of the gang that were looked at, with their places.
+	Own []placement.Place
+}
+
+// Prospect returns the prospect of a gang. It reports false where places would not be looked for: members start one by one,
+// are missing, or have places. Nothing is planned by it.
+func (o *Observer) Prospect(key membership.Key) (Prospect, bool) {
+	m := o.machine
+	m.mu.Lock()
+	m.look()
+	sought, ok := m.state.Seek(key, m.moment())
+	m.mu.Unlock() // a search takes long, and calls wait for the lock
+	store := m.view.profiles.Of(sought.SchedulerName)
+	if !ok || store == nil || m.ports.lacking(sought.Parts) != "" {
+		return Prospect{}, false
+	}
+	found := o.rehearse(store, &sought, 0)
+	found.Cut = found.Cut || sought.InVain && found.Found == found.Wanted
+	if lower := len(sought.Lower); found.Found < found.Wanted && lower > 0 {
+		if yielded := o.rehearse(store, &sought, lower); yielded.Found == yielded.Wanted {
+			yielded.Yielding = true
+			return yielded, true
+		}
+	}
+	return found, true
+}
+
+// Yielding returns the members that have places in gangs of a lower priority than a number, which give way to others, and
+// their nodes.
+func (o *Observer) Yielding(above int32) (pods []*cluster.Pod, on []string) {
+	o.machine.mu.Lock()
+	defer o.machine.mu.Unlock()
+	o.machine.receive()
+	return o.machine.state.Lower(above)
+}
+
+// First returns the gangs that run with too few members, so that the others are placed before a pod.
+func (o *Observer) First(pod *cluster.Pod) []membership.Key {
+	o.machine.mu.Lock()
+	defer o.machine.mu.Unlock()
+	o.machine.look()
+	return o.machine.state.Lost(podPriority(pod), o.machine.view.Generation(), pod.UID)
+}
+
+// rehearse finds places for the members of all parts as a plan would, and takes none. A number of the pods
+// of lower gangs give up theirs.
+func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought, yield int) Prospect {
+	pods := podsOf(sought.Parts)
+	plan := placement.New(store, pods, 0)
+	defer plan.Close()
+	plan.Avoid(o.machine.ports.reservations.Left(pods))
+	for i, pod := range sought.Lower[:yield] {
+		if node := plan.Snapshot().NodeByName(sought.LowerOn[i]); node != nil {
+			plan.Take(pod, node.Index)
+		}
+	}
+	settled, left := settle(sought.Parts, plan.Stay)
+	together := plan.PlaceTogether(demandsOf(left), o.machine.clock.Now().Add(o.patience))
+	p := Prospect{Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late), Own: ofPart(&sought.Parts[0], settled)}
+	for i := range left {
+		p.Wanted += left[i].AtLeast
+		p.Found += left[i].settled
+		if i >= len(together.Enough) {
+			continue
+		}
+		p.Found += min(together.Enough[i].Placed, left[i].missing())
+		for _, place := range together.Enough[i].Places {
+			if place.Node < 0 && p.Against == nil {
+				p.Against = place.Against
+			}
+		}
+		if i == 0 {
+			p.Own = append(p.Own, together.Enough[0].Places...)
+		}
+	}
+	if len(together.More) > 0 {
+		p.Own = append(p.Own, together.More[0].Places...)
+	}
+	return p
+}
+
+// ofPart returns the places of members of one part.
+func ofPart(part *core.Wanted, places []placement.Place) []placement.Place {
+	return slices.DeleteFunc(slices.Clone(places), func(at placement.Place) bool { return !slices.Contains(part.Pods, at.Pod) })
+}
