@@ -82,7 +82,10 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 	}
 	settled, left := settle(sought.Parts, plan.Stay)
 	together := plan.PlaceTogether(demandsOf(left), o.machine.clock.Now().Add(o.patience))
-	p := Prospect{Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late), Own: ofPart(&sought.Parts[0], settled)}
+	p := Prospect{
+		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
+		Own: ofPart(&sought.Parts[0], settled),
+	}
 	for i := range left {
 		p.Wanted += left[i].AtLeast
 		p.Found += left[i].settled

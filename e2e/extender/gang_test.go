@@ -89,7 +89,9 @@ func TestTheSeedsGang(t *testing.T) {
 	}{
 		"room for four": {4, map[string]int{"nginx": 4}, v1alpha1.PodGroupScheduled, "at least 4 pods are bound"},
 		"room for three": {
-			3, map[string]int{}, v1alpha1.PodGroupPreScheduling,
+			3,
+			map[string]int{},
+			v1alpha1.PodGroupPreScheduling,
 			"places for 3 of 4 members; beside the others, 3 of 3 nodes: Insufficient cpu",
 		},
 	} {

@@ -216,7 +216,8 @@ func (c *checker) checkGang(l *lab, g *explanation.Gang) {
 		if summary.Name != g.Name || n < 0 || g.Places == nil {
 			continue
 		}
-		if found := g.MinMember - g.Places.Short; g.Places.Short == 0 && !g.Places.Cut || len(g.Seeking) == 1 && n != g.Places.Found && n != found {
+		found := g.MinMember - g.Places.Short
+		if g.Places.Short == 0 && !g.Places.Cut || len(g.Seeking) == 1 && n != g.Places.Found && n != found {
 			c.contradicts("gang %s is listed as %q, and explained:\n%s", g.Name, summary.Why, text)
 		}
 	}
