@@ -209,8 +209,6 @@ func (q *question) answered(uid types.UID, err error) answer {
 
 // ask asks about owners that no watch has shown, one after the other, until the context ends. It takes the lock.
 func (o *Owners) ask(ctx context.Context, find FindOwner) {
-	pace := time.NewTicker(askEvery)
-	defer pace.Stop()
 	for {
 		o.mu.Lock()
 		one := o.questions.next()
@@ -227,7 +225,7 @@ func (o *Owners) ask(ctx context.Context, find FindOwner) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-pace.C:
+		case <-time.After(askEvery):
 		}
 	}
 }

@@ -79,6 +79,7 @@ func (c *completion) before(priority int32, pod types.UID) {
 		return
 	}
 	inVain := false
+	c.machine.apply(core.LookedAtPartly{})
 	for _, group := range c.machine.state.Lost(priority, c.machine.view.Generation(), pod) {
 		inVain = c.machine.apply(core.PlannedAhead{Group: group}).decision.Reason != "" || inVain
 	}

@@ -19,6 +19,14 @@ type hindrance struct {
 
 func (Looked) apply(t *turn) { t.lookAtAll() }
 
+func (LookedAtPartly) apply(t *turn) {
+	for g := range t.partly {
+		if g.spec == nil && !g.heard {
+			t.bundle(g)
+		}
+	}
+}
+
 func (e LookedAt) apply(t *turn) {
 	if g := t.groupOf[e.UID]; g != nil {
 		t.bundle(g)

@@ -23,6 +23,9 @@ type (
 	SchedulerChanged struct{}
 	// Looked takes note of what is asked of all groups now.
 	Looked struct{}
+	// LookedAtPartly takes note of what is asked of the groups of which some members wait and others do not, where none was
+	// noted yet: after a restart, nobody has asked about them.
+	LookedAtPartly struct{}
 	// ChangesDue asks which groups have changed since it was last asked, of their pods or of why they
 	// wait. The answer is [Changed].
 	ChangesDue struct{}
