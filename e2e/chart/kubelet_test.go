@@ -109,12 +109,13 @@ func (k *kubelet) pod(deployment string) *pod {
 
 // mounted has the paths of files in a text where the volumes are on this machine.
 func (p *pod) mounted(text string) string {
-	for _, containers := range [][]corev1.Container{p.spec.InitContainers, p.spec.Containers} {
-		for i := range containers {
-			for _, mount := range containers[i].VolumeMounts {
-				text = strings.ReplaceAll(text, mount.MountPath, p.volumes[mount.Name])
-			}
-		}
+	var mounts []corev1.VolumeMount
+	for _, c := range slices.Concat(p.spec.InitContainers, p.spec.Containers) {
+		mounts = append(mounts, c.VolumeMounts...)
+	}
+	slices.SortFunc(mounts, func(a, b corev1.VolumeMount) int { return strings.Compare(b.MountPath, a.MountPath) }) // /a-b before /a
+	for _, mount := range mounts {
+		text = strings.ReplaceAll(text, mount.MountPath, p.volumes[mount.Name])
 	}
 	return text
 }

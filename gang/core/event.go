@@ -23,7 +23,7 @@ type (
 	SchedulerChanged struct{}
 	// Looked takes note of what is asked of all groups now.
 	Looked struct{}
-	// LookedAtPartly takes note of what is asked of the groups of which some members wait and others do not, where none was
+	// LookedAtPartly takes note of what is asked of groups with some members that wait and others that do not, where none was
 	// noted yet: after a restart, nobody has asked about them.
 	LookedAtPartly struct{}
 	// ChangesDue asks which groups have changed since it was last asked, of their pods or of why they
