@@ -1,0 +1,85 @@
+package topology
+
+import "strings"
+
+// Node is a node of a cluster.
+type Node struct {
+	Index int32
+	// Path has the values of its labels, one for each level, the uppermost first; "" for a label that it lacks.
+	Path []string
+}
+
+// Tree is the domains of a cluster: the cluster itself at level 0, domains by labels at the levels below, and nodes at the last
+// one. It is immutable.
+type Tree struct {
+	// Levels is how many levels of labels there are.
+	Levels  int
+	domains []domain // parents before their children; the first is the cluster
+	first   []int    // of each level, the first of its domains in byLevel
+	byLevel []int32
+}
+
+// domain is a domain of a tree. Its identity is its path: domains of two parents that have the same value are two.
+type domain struct {
+	parent   int32
+	children []int32
+	level    int
+	name     string // the values of its labels, joined
+	node     int32  // its index, -1 for what is no node
+	lacks    bool   // its nodes lack the label of its level, or of one above
+}
+
+// New returns the tree of nodes with a number of labels each.
+func New(nodes []Node, levels int) *Tree {
+	t := &Tree{Levels: levels, domains: []domain{{parent: -1, node: -1}}}
+	known := []map[string]int32{}
+	for range levels {
+		known = append(known, map[string]int32{})
+	}
+	for i := range nodes {
+		at := int32(0)
+		for level, value := range nodes[i].Path {
+			at = t.below(at, level+1, value, known[level], strings.Join(nodes[i].Path[:level+1], "\x00"))
+		}
+		t.add(domain{parent: at, level: levels + 1, node: nodes[i].Index, lacks: t.domains[at].lacks})
+	}
+	t.first = make([]int, levels+3)
+	for i := range t.domains {
+		t.first[t.domains[i].level+1]++
+	}
+	for level := range levels + 2 {
+		t.first[level+1] += t.first[level]
+	}
+	t.byLevel = make([]int32, len(t.domains))
+	next := append([]int(nil), t.first...)
+	for i := range t.domains {
+		level := t.domains[i].level
+		t.byLevel[next[level]] = int32(i)
+		next[level]++
+	}
+	return t
+}
+
+// below returns the domain of a path, which is a new one if none is known.
+func (t *Tree) below(parent int32, level int, value string, known map[string]int32, path string) int32 {
+	if at, is := known[path]; is {
+		return at
+	}
+	name := value
+	if above := t.domains[parent].name; above != "" {
+		name = above + "/" + value
+	}
+	at := t.add(domain{parent: parent, level: level, node: -1, name: name, lacks: value == "" || t.domains[parent].lacks})
+	known[path] = at
+	return at
+}
+
+func (t *Tree) add(d domain) int32 {
+	at := int32(len(t.domains))
+	t.domains = append(t.domains, d)
+	t.domains[d.parent].children = append(t.domains[d.parent].children, at)
+	return at
+}
+
+// at returns the domains of a level.
+func (t *Tree) at(level int) []int32 { return t.byLevel[t.first[level]:t.first[level+1]] }
