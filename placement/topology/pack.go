@@ -17,6 +17,9 @@ type Ask struct {
 	Balanced int
 	// Slices divide the pods, the largest first.
 	Slices []Slice
+	// There are pods of the gang that have nodes already. They have to be in the domain that has all, and count in slices and for
+	// balance.
+	There []Share
 }
 
 // Slice is a number of pods that one domain of a level has.
@@ -28,6 +31,9 @@ func (a *Ask) Check(levels int) error {
 		return fmt.Errorf("there are %d levels", levels)
 	}
 	of, above := a.Pods, a.Required
+	for _, share := range a.There {
+		of += share.Pods
+	}
 	for _, s := range a.Slices {
 		switch {
 		case s.Size <= 0:
@@ -44,7 +50,7 @@ func (a *Ask) Check(levels int) error {
 
 // Division is how pods are divided over nodes.
 type Division struct {
-	Domain string // that has all of them, "" for the cluster
+	Within int32 // a node of the domain that has all of them
 	Nodes  []Share
 }
 
@@ -54,10 +60,11 @@ type Share struct {
 	Pods int
 }
 
-// Lack says how far a tree is from having room: the domain with the most, and how many pods it has room for.
+// Lack says how far a tree is from having room.
 type Lack struct {
-	Domain string
-	Pods   int
+	Domains int   // how many there are at the level that is required
+	Within  int32 // a node of the one with the most room, -1 if there is no domain
+	Pods    int   // how many pods have room there
 }
 
 // cost orders divisions: by how many domains they use, then by how uneven they are, then by what they leave in domains that they
@@ -95,6 +102,7 @@ type packing struct {
 	ask    *Ask
 	slots  []int32 // of each domain, in whole slices
 	free   []int32 // slots of each domain that a slice may leave over, too
+	there  []int32 // pods of the gang in each domain already
 	tables map[key]*table
 }
 
@@ -107,20 +115,33 @@ type table struct {
 
 // key names what a table is of: two parts together by their tables, or a domain of a level by the table of what is below it and
 // its slots.
-type key struct{ first, second, level, slots, free int }
+type key struct {
+	first, second, level int
+	slots, free, there   int32
+}
 
 func newPacking(t *Tree, slots []int32, ask *Ask) *packing {
+	size := len(t.domains)
 	p := &packing{
-		tree: t, ask: ask, slots: make([]int32, len(t.domains)), free: make([]int32, len(t.domains)), tables: map[key]*table{},
+		tree: t, ask: ask, slots: make([]int32, size), free: make([]int32, size), there: make([]int32, size), tables: map[key]*table{},
 	}
-	for i := len(t.domains) - 1; i > 0; i-- {
+	there := map[int32]int32{}
+	for _, share := range ask.There {
+		there[share.Node] += int32(share.Pods) //nolint:gosec // no more than a gang has
+	}
+	for i := size - 1; i > 0; i-- {
 		d := &t.domains[i]
-		if d.node >= 0 && int(d.node) < len(slots) {
-			p.slots[i], p.free[i] = slots[d.node], slots[d.node]
+		if d.node >= 0 {
+			p.there[i] = there[d.node]
+			if int(d.node) < len(slots) {
+				p.slots[i], p.free[i] = slots[d.node], slots[d.node]
+			}
 		}
-		p.slots[i] -= p.slots[i] % ask.step(d.level)
+		step := ask.step(d.level)
+		p.slots[i] = max(0, (p.slots[i]+p.there[i])/step*step-p.there[i])
 		p.slots[d.parent] += p.slots[i]
 		p.free[d.parent] += p.free[i]
+		p.there[d.parent] += p.there[i]
 	}
 	return p
 }
@@ -129,14 +150,14 @@ func newPacking(t *Tree, slots []int32, ask *Ask) *packing {
 // returns no division but what is lacking if there is not enough room. The ask must have passed [Ask.Check].
 func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
 	p := newPacking(t, slots, ask)
-	chosen, least, most := int32(-1), never, Lack{}
+	chosen, least, most := int32(-1), never, Lack{Within: -1}
 	for _, d := range t.at(ask.Required) {
 		domain := &t.domains[d]
-		if ask.Required > 0 && domain.lacks {
+		if ask.Required > 0 && domain.lacks || p.there[d] < p.there[0] {
 			continue
 		}
-		if room := int(p.slots[d]); room > most.Pods || most.Domain == "" {
-			most = Lack{t.nameOf(d), room}
+		if most.Domains++; most.Within < 0 || int(p.slots[d]) > most.Pods {
+			most.Within, most.Pods = domain.example, int(p.slots[d])
 		}
 		if int(p.slots[d]) < ask.Pods {
 			continue
@@ -152,13 +173,11 @@ func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
 	if chosen < 0 {
 		return nil, &most
 	}
-	division := &Division{Domain: t.nameOf(chosen)}
+	division := &Division{Within: t.domains[chosen].example}
 	p.divide(chosen, ask.Pods, division)
 	slices.SortFunc(division.Nodes, func(a, b Share) int { return int(a.Node - b.Node) })
 	return division, nil
 }
-
-func (t *Tree) nameOf(d int32) string { return t.domains[d].name }
 
 // step returns of what number the pods in a domain of a level are a multiple: of the largest slice that such a domain has whole.
 func (a *Ask) step(level int) int32 {
@@ -173,23 +192,23 @@ func (a *Ask) step(level int) int32 {
 // costs returns the table of a domain.
 func (p *packing) costs(d int32) *table {
 	domain := &p.tree.domains[d]
-	slots := int(p.slots[d])
-	k := key{first: -1, level: domain.level, slots: slots, free: int(p.free[d])}
+	k := key{first: -1, level: domain.level, slots: p.slots[d], free: p.free[d], there: p.there[d]}
 	var below *table
 	if domain.node < 0 {
 		below = p.together(p.filled(d))
 		k.first = below.id
 	}
 	return p.known(k, func() []cost {
-		costs := make([]cost, min(slots, p.ask.Pods)+1)
+		costs := make([]cost, min(int(p.slots[d]), p.ask.Pods)+1)
 		if below != nil {
 			copy(costs, below.costs)
 		}
-		step := int(p.ask.step(domain.level))
-		for pods := 1; pods < len(costs); pods++ {
-			if pods%step != 0 {
+		there, step := int(p.there[d]), int(p.ask.step(domain.level))
+		for pods := range costs {
+			switch {
+			case (there+pods)%step != 0:
 				costs[pods] = never
-			} else if costs[pods] != never {
+			case pods > 0 && costs[pods] != never:
 				costs[pods] = costs[pods].plus(p.own(d, pods))
 			}
 		}
@@ -203,11 +222,11 @@ type part struct {
 	*table
 }
 
-// filled returns the domains below another one that have room. Those that are alike stand side by side.
+// filled returns the domains below another one that have room, or pods already. Those that are alike stand side by side.
 func (p *packing) filled(d int32) []part {
 	var parts []part
 	for _, child := range p.tree.domains[d].children {
-		if p.slots[child] > 0 {
+		if p.slots[child]+p.there[child] > 0 {
 			parts = append(parts, part{child, p.costs(child)})
 		}
 	}
@@ -237,17 +256,17 @@ func (p *packing) known(k key, costs func() []cost) *table {
 	return t
 }
 
-// own returns what a domain adds to the cost of the pods in it.
+// own returns what a domain adds to the cost of some pods in it.
 func (p *packing) own(d int32, pods int) (c cost) {
-	level := p.tree.domains[d].level
-	if below := level - 1; below >= 0 && below < countedUsed {
+	level, there := p.tree.domains[d].level, int(p.there[d])
+	if below := level - 1; below >= 0 && below < countedUsed && there == 0 {
 		c.used = 1 << (usedBits * (countedUsed - 1 - below))
 	}
 	if below := level - 1; below >= 0 && below < countedLeft {
 		c.left = uint64(int(p.free[d])-pods) << (leftBits * (countedLeft - 1 - below))
 	}
 	if level == p.ask.Balanced && level > 0 {
-		c.uneven = uint64(pods) * uint64(pods)
+		c.uneven = uint64(there+pods) * uint64(there+pods)
 	}
 	return c
 }

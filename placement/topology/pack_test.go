@@ -22,9 +22,9 @@ func of(levels int, lines ...string) network {
 	var nodes []Node
 	for _, line := range lines {
 		words := strings.Fields(line)
-		path := words[:levels]
-		for i := range path {
-			path[i] = strings.TrimPrefix(path[i], "-")
+		var path []int32
+		for _, word := range words[:levels] {
+			path = append(path, int32(strings.Index("abcrxyzw", word))) // a dash is none of them
 		}
 		for _, word := range words[levels:] {
 			var slots int32
@@ -50,58 +50,87 @@ func (n network) divided(d *Division) []int {
 }
 
 func TestPackingByExamples(t *testing.T) {
-	rack := of(1, "r 3 3 2 1")
+	racksOf18 := of(1, "a"+strings.Repeat(" 1", 18), "b"+strings.Repeat(" 1", 18))
 	for name, test := range map[string]struct {
-		of     network
-		ask    Ask
-		want   []int
-		domain string
+		of    network
+		ask   Ask
+		want  []int // nil for no room
+		lacks Lack
 	}{
-		"the node that is filled up is the one that fits": {rack, Ask{Pods: 7, Required: 1}, []int{3, 3, 0, 1}, "r"},
+		"the node that is filled up is the one that fits": {
+			of: of(1, "r 3 3 2 1"), ask: Ask{Pods: 7, Required: 1}, want: []int{3, 3, 0, 1},
+		},
 		"slices of two on a node leave odd nodes whole": {
-			of(1, "r 6 5 4 3 2"), Ask{Pods: 12, Slices: []Slice{{2, 2}}}, []int{6, 0, 4, 0, 2}, "",
+			of: of(1, "r 6 5 4 3 2"), ask: Ask{Pods: 12, Slices: []Slice{{2, 2}}}, want: []int{6, 0, 4, 0, 2},
 		},
 		"slices in slices": {
-			of(2, "a x 8 8 8 8", "a y 8 8 8 8", "b x 8 8 8 8", "b y 8 8 8 8"), Ask{Pods: 64, Slices: []Slice{{32, 1}, {16, 2}}},
-			[]int{8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0}, "",
+			of:   of(2, "a x 8 8 8 8", "a y 8 8 8 8", "b x 8 8 8 8", "b y 8 8 8 8"),
+			ask:  Ask{Pods: 64, Slices: []Slice{{32, 1}, {16, 2}}},
+			want: []int{8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0},
 		},
 		"what one domain takes is not split for balance": {
-			of(1, "a 20 10", "b 15 15"), Ask{Pods: 20, Balanced: 2}, []int{20, 0, 0, 0}, "",
+			of: of(1, "a 20 10", "b 15 15"), ask: Ask{Pods: 20, Balanced: 2}, want: []int{20, 0, 0, 0},
 		},
 		"balance between the nodes of a domain": {
-			of(1, "a 15", "b 15", "c 15 15"), Ask{Pods: 25, Balanced: 2, Slices: []Slice{{5, 2}}}, []int{0, 0, 15, 10}, "",
+			of: of(1, "a 15", "b 15", "c 15 15"), ask: Ask{Pods: 25, Balanced: 2, Slices: []Slice{{5, 2}}}, want: []int{0, 0, 15, 10},
 		},
 		"the zone with the least left over": {
-			of(2, "a w 2", "a x 1", "a y 1", "a z 1", "b x 2", "b y 2", "b z 2"), Ask{Pods: 3, Required: 1}, []int{2, 1, 0, 0, 0, 0, 0}, "a",
+			of:  of(2, "a w 2", "a x 1", "a y 1", "a z 1", "b x 2", "b y 2", "b z 2"),
+			ask: Ask{Pods: 3, Required: 1}, want: []int{2, 1, 0, 0, 0, 0, 0},
 		},
 		"slices of a rack leave nodes for repair": {
-			of(1, "a"+strings.Repeat(" 1", 18), "b"+strings.Repeat(" 1", 18)), Ask{Pods: 32, Slices: []Slice{{16, 1}}}, nil, "",
+			of: racksOf18, ask: Ask{Pods: 32, Slices: []Slice{{16, 1}}},
+			want: append(slices.Repeat([]int{1}, 16), append([]int{0, 0}, append(slices.Repeat([]int{1}, 16), 0, 0)...)...),
 		},
-		"no rack is large enough":          {of(1, "a 4", "b 3"), Ask{Pods: 5, Required: 1}, nil, "a"},
-		"nodes without a rack are in none": {of(1, "a 1", "- 2"), Ask{Pods: 2, Required: 1}, nil, "a"},
+		"a rack too many":                  {of: racksOf18, ask: Ask{Pods: 40, Slices: []Slice{{10, 1}}}, lacks: Lack{Domains: 1, Pods: 20}},
+		"no rack is large enough":          {of: of(1, "a 4", "b 3"), ask: Ask{Pods: 5, Required: 1}, lacks: Lack{Domains: 2, Pods: 4}},
+		"nodes without a rack are in none": {of: of(1, "a 1", "- 2"), ask: Ask{Pods: 2, Required: 1}, lacks: Lack{Domains: 1, Pods: 1}},
+		"there is no rack":                 {of: of(1, "- 2"), ask: Ask{Pods: 2, Required: 1}, lacks: Lack{Within: -1}},
 		"a rack of the same name in another block is another rack": {
-			of(2, "a x 1", "b x 1"), Ask{Pods: 2, Required: 2}, nil, "a/x",
+			of: of(2, "a x 1", "b x 2"), ask: Ask{Pods: 3, Required: 2}, lacks: Lack{Domains: 2, Within: 1, Pods: 2},
 		},
-		"nodes without a rack are used if none is required": {of(1, "a 1", "- 2"), Ask{Pods: 3}, []int{1, 2}, ""},
+		"nodes without a rack are used if none is required": {of: of(1, "a 1", "- 2"), ask: Ask{Pods: 3}, want: []int{1, 2}},
+		"others follow to their rack": {
+			of: of(1, "a 1 1", "b 2 2"), ask: Ask{Pods: 2, Required: 1, There: []Share{{3, 1}}}, want: []int{0, 0, 0, 2},
+		},
+		"members in two racks": {
+			of: of(1, "a 1 1", "b 2 2"), ask: Ask{Pods: 2, Required: 1, There: []Share{{3, 1}, {0, 1}}}, lacks: Lack{Within: -1},
+		},
+		"a slice that has lost a member gets one": {
+			of: of(1, "a 1 1 1", "b 1"), ask: Ask{Pods: 3, Slices: []Slice{{2, 1}}, There: []Share{{3, 1}}}, want: []int{1, 1, 0, 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := test.ask.Check(test.of.tree.Levels); err != nil {
 				t.Fatal(err)
 			}
 			division, lack := test.of.tree.Pack(test.of.slots, &test.ask)
-			if division == nil {
-				division = &Division{Domain: lack.Domain}
-			} else if test.want == nil {
-				test.want = test.of.divided(division) // what it says of a domain is all that is tested
-				test.of.mustFit(t, division, &test.ask)
-			}
-			if division.Domain != test.domain {
-				t.Errorf("it is about %q, want %q", division.Domain, test.domain)
-			}
-			if got := test.of.divided(division); test.want != nil && !cmp.Equal(got, test.want) {
+			if got := test.of.divided(division); !cmp.Equal(got, test.want) {
 				t.Errorf("divided as %v, want %v", got, test.want)
 			}
+			if lack != nil && *lack != test.lacks {
+				t.Errorf("lacking %+v, want %+v", *lack, test.lacks)
+			}
 		})
+	}
+}
+
+func TestWhatIsAskedForMakesSense(t *testing.T) {
+	for want, ask := range map[string]Ask{
+		"":                                 {Pods: 8, Required: 1, Slices: []Slice{{4, 1}, {2, 2}}},
+		"slices of 3 do not divide 8 pods": {Pods: 8, Slices: []Slice{{3, 1}}},
+		"slices of 3 do not divide 4 pods": {Pods: 8, Slices: []Slice{{4, 1}, {3, 2}}},
+		"a slice of 0 pods is none":        {Pods: 8, Slices: []Slice{{0, 1}}},
+		"there are 2 levels":               {Pods: 8, Required: 4},
+		"slices of 4 pods have a level above the domains around them": {Pods: 8, Required: 2, Slices: []Slice{{4, 1}}},
+	} {
+		got := ""
+		if err := ask.Check(2); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("of %+v it is said %q, want %q", ask, got, want)
+		}
 	}
 }
 
@@ -109,9 +138,12 @@ func TestPackingByExamples(t *testing.T) {
 func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 	t.Helper()
 	in := make([]int, len(n.tree.domains))
-	all := 0
-	for _, share := range d.Nodes {
-		if share.Pods > int(n.slots[share.Node]) {
+	all, there := 0, 0
+	for _, share := range ask.There {
+		there += share.Pods
+	}
+	for _, share := range slices.Concat(d.Nodes, ask.There) {
+		if at := slices.Index(d.Nodes, share); at >= 0 && share.Pods > int(n.slots[share.Node]) {
 			t.Errorf("node %d has %d pods and room for %d", share.Node, share.Pods, n.slots[share.Node])
 		}
 		all += share.Pods
@@ -120,15 +152,15 @@ func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 			in[at] += share.Pods
 		}
 	}
-	if all != ask.Pods {
-		t.Errorf("%d pods are divided, want %d", all, ask.Pods)
+	if all != ask.Pods+there {
+		t.Errorf("%d pods are divided or there, want %d", all, ask.Pods+there)
 	}
 	for i, pods := range in {
 		if step := ask.step(n.tree.domains[i].level); pods%int(step) != 0 {
-			t.Errorf("%q has %d pods, which is not a multiple of %d", n.tree.domains[i].name, pods, step)
+			t.Errorf("domain %d has %d pods, which is not a multiple of %d", i, pods, step)
 		}
-		if n.tree.domains[i].level == ask.Required && pods != 0 && pods != ask.Pods {
-			t.Errorf("%q has %d pods of %d", n.tree.domains[i].name, pods, ask.Pods)
+		if n.tree.domains[i].level == ask.Required && pods != 0 && pods != all {
+			t.Errorf("domain %d has %d pods of %d", i, pods, all)
 		}
 	}
 }
@@ -141,17 +173,18 @@ func (n network) costOf(p *packing, pods []int) (c cost, valid bool) {
 		if d.node >= 0 {
 			in[i] = pods[d.node]
 		}
-		if in[i]%int(p.ask.step(d.level)) != 0 {
+		if (in[i]+int(p.there[i]))%int(p.ask.step(d.level)) != 0 {
 			return c, false
 		}
 		if i > 0 {
 			in[d.parent] += in[i]
 		}
+		if d.level == p.ask.Required && d.level > 0 && in[i]+int(p.there[i]) > 0 &&
+			(in[i] != p.ask.Pods || p.there[i] != p.there[0] || d.lacks) {
+			return c, false
+		}
 		if in[i] == 0 {
 			continue
-		}
-		if d.level == p.ask.Required && (in[i] != p.ask.Pods || d.level > 0 && d.lacks) {
-			return c, false
 		}
 		if d.level > 0 {
 			c = c.plus(p.own(int32(i), in[i]))
@@ -179,8 +212,11 @@ func TestNoDivisionIsBetter(t *testing.T) {
 		if size := 1 + random.IntN(3); ask.Pods%size == 0 && random.IntN(2) == 0 {
 			ask.Slices = []Slice{{size, ask.Required + random.IntN(levels+2-ask.Required)}}
 		}
-		if err := ask.Check(levels); err != nil {
-			t.Fatal(err)
+		if random.IntN(3) == 0 {
+			ask.There = []Share{{random.Int32N(int32(len(lines))), 1 + random.IntN(2)}, {random.Int32N(int32(len(lines))), 1}}
+		}
+		if ask.Check(levels) != nil {
+			continue // the slices do not divide them
 		}
 		p := newPacking(n.tree, n.slots, ask)
 		least := never
@@ -194,7 +230,7 @@ func TestNoDivisionIsBetter(t *testing.T) {
 			t.Fatalf("%v, %+v: found %v, lacking %+v, and the least cost is %v", lines, ask, division, lack, least)
 		}
 		if division == nil {
-			if lack.Pods >= ask.Pods {
+			if lack.Pods >= ask.Pods && len(ask.There) == 0 {
 				t.Errorf("%v, %+v: lacking %+v", lines, ask, lack)
 			}
 			continue
@@ -230,9 +266,8 @@ func BenchmarkPack(b *testing.B) {
 				random := rand.New(rand.NewPCG(1, 2))
 				var nodes []Node
 				var slots []int32
-				for i := range size.nodes {
-					path := []string{fmt.Sprint("z", i/1440), fmt.Sprint("b", i/144), fmt.Sprint("r", i/18)}
-					nodes = append(nodes, Node{int32(i), path})
+				for i := range int32(size.nodes) {
+					nodes = append(nodes, Node{i, []int32{i / 1440, i / 144, i / 18}})
 					slots = append(slots, 8)
 					if free == "mixed" {
 						slots[i] = random.Int32N(9)

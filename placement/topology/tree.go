@@ -1,12 +1,11 @@
 package topology
 
-import "strings"
-
 // Node is a node of a cluster.
 type Node struct {
 	Index int32
-	// Path has the values of its labels, one for each level, the uppermost first; "" for a label that it lacks.
-	Path []string
+	// Path numbers the values of its labels, one for each level, the uppermost first; a negative number is for a label that it
+	// lacks.
+	Path []int32
 }
 
 // Tree is the domains of a cluster: the cluster itself at level 0, domains by labels at the levels below, and nodes at the last
@@ -24,24 +23,29 @@ type domain struct {
 	parent   int32
 	children []int32
 	level    int
-	name     string // the values of its labels, joined
-	node     int32  // its index, -1 for what is no node
-	lacks    bool   // its nodes lack the label of its level, or of one above
+	node     int32 // its index, -1 for what is no node
+	example  int32 // the index of a node in it
+	lacks    bool  // its nodes lack the label of its level, or of one above
 }
 
 // New returns the tree of nodes with a number of labels each.
 func New(nodes []Node, levels int) *Tree {
 	t := &Tree{Levels: levels, domains: []domain{{parent: -1, node: -1}}}
-	known := []map[string]int32{}
-	for range levels {
-		known = append(known, map[string]int32{})
-	}
+	known := map[[2]int32]int32{} // by parent and value
 	for i := range nodes {
 		at := int32(0)
 		for level, value := range nodes[i].Path {
-			at = t.below(at, level+1, value, known[level], strings.Join(nodes[i].Path[:level+1], "\x00"))
+			below, is := known[[2]int32{at, value}]
+			if !is {
+				below = t.add(domain{
+					parent: at, level: level + 1, node: -1, example: nodes[i].Index, lacks: value < 0 || t.domains[at].lacks,
+				})
+				known[[2]int32{at, value}] = below
+			}
+			at = below
 		}
-		t.add(domain{parent: at, level: levels + 1, node: nodes[i].Index, lacks: t.domains[at].lacks})
+		index := nodes[i].Index
+		t.add(domain{parent: at, level: levels + 1, node: index, example: index, lacks: t.domains[at].lacks})
 	}
 	t.first = make([]int, levels+3)
 	for i := range t.domains {
@@ -58,20 +62,6 @@ func New(nodes []Node, levels int) *Tree {
 		next[level]++
 	}
 	return t
-}
-
-// below returns the domain of a path, which is a new one if none is known.
-func (t *Tree) below(parent int32, level int, value string, known map[string]int32, path string) int32 {
-	if at, is := known[path]; is {
-		return at
-	}
-	name := value
-	if above := t.domains[parent].name; above != "" {
-		name = above + "/" + value
-	}
-	at := t.add(domain{parent: parent, level: level, node: -1, name: name, lacks: value == "" || t.domains[parent].lacks})
-	known[path] = at
-	return at
 }
 
 func (t *Tree) add(d domain) int32 {
