@@ -80,8 +80,7 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 			plan.Take(pod, node.Index)
 		}
 	}
-	settled, left := settle(sought.Parts, plan.Stay)
-	together := plan.PlaceTogether(demandsOf(left), o.machine.clock.Now().Add(o.patience))
+	settled, left, together := rehearse(plan, sought.Parts, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
 		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),

@@ -1,12 +1,12 @@
 package topology
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
 
-// Ask is what a gang asks of a network.
+// Ask is what a gang asks of a network. A slice divides the one before it, and the first one all pods of the gang; none is at a
+// level above the one before it, or above the required one.
 type Ask struct {
 	// Pods is how many have to have places.
 	Pods int
@@ -15,43 +15,23 @@ type Ask struct {
 	Required int
 	// Balanced is the level at which the domains that are used have as many pods each as possible, 0 for none.
 	Balanced int
-	// Slices divide the pods, the largest first.
+	// Slices divide the pods.
 	Slices []Slice
 	// There are pods of the gang that have nodes already. They have to be in the domain that has all, and count in slices and for
 	// balance.
 	There []Share
+	// Except are nodes of domains at the required level that are left out.
+	Except []int32
 }
 
 // Slice is a number of pods that one domain of a level has.
 type Slice struct{ Size, Level int }
 
-// Check says what is wrong with what is asked of a tree of a number of levels.
-func (a *Ask) Check(levels int) error {
-	if a.Required < 0 || a.Required > levels+1 || a.Balanced < 0 || a.Balanced > levels+1 {
-		return fmt.Errorf("there are %d levels", levels)
-	}
-	of, above := a.Pods, a.Required
-	for _, share := range a.There {
-		of += share.Pods
-	}
-	for _, s := range a.Slices {
-		switch {
-		case s.Size <= 0:
-			return fmt.Errorf("a slice of %d pods is none", s.Size)
-		case of%s.Size != 0:
-			return fmt.Errorf("slices of %d do not divide %d pods", s.Size, of)
-		case s.Level < above || s.Level > levels+1:
-			return fmt.Errorf("slices of %d pods have a level above the domains around them", s.Size)
-		}
-		of, above = s.Size, s.Level
-	}
-	return nil
-}
-
 // Division is how pods are divided over nodes.
 type Division struct {
 	Within int32 // a node of the domain that has all of them
-	Nodes  []Share
+	// Nodes are in the order of the tree: the ones of a domain stand side by side.
+	Nodes []Share
 }
 
 // Share is the number of pods that a node has.
@@ -147,13 +127,13 @@ func newPacking(t *Tree, slots []int32, ask *Ask) *packing {
 }
 
 // Pack divides pods over nodes. Slots has how many of them a node takes, by its index, and none for nodes that are missing. It
-// returns no division but what is lacking if there is not enough room. The ask must have passed [Ask.Check].
+// returns no division but what is lacking if there is not enough room.
 func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
 	p := newPacking(t, slots, ask)
 	chosen, least, most := int32(-1), never, Lack{Within: -1}
 	for _, d := range t.at(ask.Required) {
 		domain := &t.domains[d]
-		if ask.Required > 0 && domain.lacks || p.there[d] < p.there[0] {
+		if ask.Required > 0 && domain.lacks || p.there[d] < p.there[0] || p.excepted(d) {
 			continue
 		}
 		if most.Domains++; most.Within < 0 || int(p.slots[d]) > most.Pods {
@@ -175,8 +155,25 @@ func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
 	}
 	division := &Division{Within: t.domains[chosen].example}
 	p.divide(chosen, ask.Pods, division)
-	slices.SortFunc(division.Nodes, func(a, b Share) int { return int(a.Node - b.Node) })
+	slices.SortFunc(division.Nodes, func(a, b Share) int { return int(t.place[a.Node] - t.place[b.Node]) })
 	return division, nil
+}
+
+// Whole returns how many of a number of pods make whole slices with the ones that are there.
+func (a *Ask) Whole(pods int) int {
+	if len(a.Slices) == 0 {
+		return pods
+	}
+	there := 0
+	for _, share := range a.There {
+		there += share.Pods
+	}
+	return max(0, (there+pods)/a.Slices[0].Size*a.Slices[0].Size-there)
+}
+
+// excepted reports whether a domain is left out.
+func (p *packing) excepted(d int32) bool {
+	return slices.ContainsFunc(p.ask.Except, func(node int32) bool { return p.tree.within(node, d) })
 }
 
 // step returns of what number the pods in a domain of a level are a multiple: of the largest slice that such a domain has whole.

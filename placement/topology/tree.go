@@ -16,6 +16,8 @@ type Tree struct {
 	domains []domain // parents before their children; the first is the cluster
 	first   []int    // of each level, the first of its domains in byLevel
 	byLevel []int32
+	nodes   map[int32]int32 // the domains of nodes, by index
+	place   map[int32]int32 // of each node, by index, in the order of the tree
 }
 
 // domain is a domain of a tree. Its identity is its path: domains of two parents that have the same value are two.
@@ -30,7 +32,7 @@ type domain struct {
 
 // New returns the tree of nodes with a number of labels each.
 func New(nodes []Node, levels int) *Tree {
-	t := &Tree{Levels: levels, domains: []domain{{parent: -1, node: -1}}}
+	t := &Tree{Levels: levels, domains: []domain{{parent: -1, node: -1}}, nodes: map[int32]int32{}, place: map[int32]int32{}}
 	known := map[[2]int32]int32{} // by parent and value
 	for i := range nodes {
 		at := int32(0)
@@ -45,7 +47,7 @@ func New(nodes []Node, levels int) *Tree {
 			at = below
 		}
 		index := nodes[i].Index
-		t.add(domain{parent: at, level: levels + 1, node: index, example: index, lacks: t.domains[at].lacks})
+		t.nodes[index] = t.add(domain{parent: at, level: levels + 1, node: index, example: index, lacks: t.domains[at].lacks})
 	}
 	t.first = make([]int, levels+3)
 	for i := range t.domains {
@@ -61,7 +63,18 @@ func New(nodes []Node, levels int) *Tree {
 		t.byLevel[next[level]] = int32(i)
 		next[level]++
 	}
+	t.walk(0)
 	return t
+}
+
+// walk puts the nodes of a domain in their order.
+func (t *Tree) walk(d int32) {
+	if node := t.domains[d].node; node >= 0 {
+		t.place[node] = int32(len(t.place)) //nolint:gosec // no more than there are nodes
+	}
+	for _, child := range t.domains[d].children {
+		t.walk(child)
+	}
 }
 
 func (t *Tree) add(d domain) int32 {
@@ -69,6 +82,14 @@ func (t *Tree) add(d domain) int32 {
 	t.domains = append(t.domains, d)
 	t.domains[d.parent].children = append(t.domains[d.parent].children, at)
 	return at
+}
+
+// within reports whether a node is in a domain.
+func (t *Tree) within(node, d int32) bool {
+	at, known := t.nodes[node]
+	for ; known && t.domains[at].level > t.domains[d].level; at = t.domains[at].parent {
+	}
+	return known && at == d
 }
 
 // at returns the domains of a level.
