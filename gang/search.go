@@ -286,19 +286,19 @@ func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) s
 
 // farOff says in words what a network lacks.
 func farOff(lack *placement.Lack) string {
-	level := "node"
+	level := "nodes"
 	if lack.Key != "" {
-		level = "domain by " + lack.Key
+		level = "domains by " + lack.Key
 	}
 	switch {
 	case lack.Mixed:
 		return "slices of members that are not alike are not placed yet"
-	case lack.Domains == 0 && lack.Pods == 0:
-		return "there is no " + level + " that has all members"
+	case lack.Domains == 0:
+		return "there are no " + level + " that have all members"
 	case lack.Key == "" && lack.Value == "":
 		return fmt.Sprintf("there is room for %d in whole slices", lack.Pods)
 	default:
-		return fmt.Sprintf("of %d %ss, %s has the most room: for %d", lack.Domains, level, lack.Value, lack.Pods)
+		return fmt.Sprintf("of %d %s, %s has the most room: for %d", lack.Domains, level, lack.Value, lack.Pods)
 	}
 }
 

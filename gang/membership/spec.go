@@ -152,6 +152,18 @@ func sharedTopology(first *cluster.Pod, members iter.Seq[*cluster.Pod]) (v1alpha
 	return policy.Topology, err
 }
 
+// AsksTopology reports whether the gang of a pod may ask something of the network: a PodGroup says so, or the pod.
+func AsksTopology(pod *cluster.Pod, snap *cluster.Snapshot) bool {
+	key, member := Of(pod)
+	if !member {
+		return false
+	}
+	if object := Object(snap, key); object != nil {
+		return object.Policy.Topology.Asks()
+	}
+	return v1alpha1.AsksTopology(pod.Annotations)
+}
+
 // Declared returns what a member of a group without an object asks for. The member with the first name, among
 // the ones that say something (see [Says]), speaks for the group.
 func (b Bounds) Declared(member *corev1.Pod) *Spec {
