@@ -33,7 +33,7 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	if not != nil {
 		p.budget.short = p.budget.short || not.late
 		none := core.Places{Why: not.why, Late: not.late}
-		if also.Claims {
+		if also.Claims && !asksNetwork(s.Parts) {
 			none.Claims = p.claims(s)
 		}
 		return none
@@ -62,7 +62,7 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
 	evictions := placement.NewEvictions(plan, p.sparing(pods, terms.May))
-	if slices.ContainsFunc(s.Parts, func(w core.Wanted) bool { return w.Topology.Asks() }) {
+	if asksNetwork(s.Parts) {
 		return core.Evictions{Why: "nobody is evicted yet for gangs that ask something of the network"}
 	}
 	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
@@ -240,15 +240,18 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 	return places, without, nil
 }
 
+// asksNetwork reports whether members of one of the parts ask something of the network.
+func asksNetwork(parts []core.Wanted) bool {
+	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
+}
+
 // rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others
 // beside them.
 func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
 	before := plan.Moves()
 	places, left := settle(parts, plan.Stay)
-	demands := demandsOf(left, plan.Snapshot())
-	together := plan.PlaceTogether(demands, deadline)
-	near := slices.ContainsFunc(demands, func(d placement.Demand) bool { return d.Network != nil })
-	if together.Kept || together.Late || len(places) == 0 || !near {
+	together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+	if together.Kept || together.Late || len(places) == 0 || !asksNetwork(parts) {
 		return places, left, together
 	}
 	plan.Undo(before)

@@ -37,19 +37,16 @@ const mostTrials = 64
 // placeNear places all of some pods as their network asks. Whether they fit is proven pod by pod, as in [Plan.PlaceAll]. It reports
 // whether there may be places that it has not found.
 func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
-	s := p.near(n)
+	s := p.near(n, deadline)
 	before, kept := p.Moves(), p.kept
 	for range mostTrials {
-		if outcome.Late = p.past(deadline); outcome.Late {
-			break
-		}
 		places, again := s.try(pods, false)
 		if places != nil {
 			return Outcome{Places: places, Placed: len(places), Kept: true}, false
 		}
 		p.Undo(before)
 		p.kept = kept
-		if !again {
+		if outcome.Late = s.late(); outcome.Late || !again {
 			break
 		}
 		cut = true
@@ -60,18 +57,18 @@ func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (o
 
 // placeSpare places pods as their network asks, as many as have room and make whole slices.
 func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome) {
-	s := p.near(n)
+	s := p.near(n, deadline)
 	before, kept := p.Moves(), p.kept
 	for range mostTrials {
-		if outcome.Late = p.past(deadline); outcome.Late {
-			break
-		}
 		places, again := s.try(pods, true)
 		if outcome.Places = places; !again {
 			break
 		}
 		p.Undo(before)
 		p.kept = kept
+		if outcome.Late = s.late(); outcome.Late {
+			break
+		}
 	}
 	outcome.Placed, outcome.Kept, outcome.Lack = len(outcome.Places), true, s.lack
 	for _, pod := range (&Outcome{Places: outcome.Places}).unreached(pods) {
@@ -85,6 +82,7 @@ type nearness struct {
 	plan    *Plan
 	network *Network
 	tree    *topology.Tree
+	late    func() bool
 	// most bounds the pods of a kind on a node, where fewer were proven to fit than there is room for.
 	most map[predicates.Class]map[int32]int32
 	// except are nodes of domains that lack room for a kind.
@@ -93,7 +91,7 @@ type nearness struct {
 	found  int   // how many pods had room then
 }
 
-func (p *Plan) near(n *Network) *nearness {
+func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 	snap := p.Snapshot()
 	var levels []*cluster.Domains
 	for _, key := range n.Levels {
@@ -107,7 +105,10 @@ func (p *Plan) near(n *Network) *nearness {
 		}
 		nodes = append(nodes, topology.Node{Index: node.Index, Path: path})
 	}
-	return &nearness{plan: p, network: n, tree: topology.New(nodes, len(levels)), most: map[predicates.Class]map[int32]int32{}}
+	return &nearness{
+		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
+		most: map[predicates.Class]map[int32]int32{},
+	}
 }
 
 // try puts pods on nodes, kind by kind. It returns no places if they do not fit, and whether to try again with what it has
@@ -126,10 +127,10 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 	for _, kind := range kinds {
 		division, lack := s.divide(kind, ask, spare)
 		switch {
-		case lack == nil:
+		case division != nil:
 		case spare:
 			continue
-		case len(places) > 0 && ask.Required > 0: // another domain may have room for all kinds
+		case lack != nil && len(places) > 0 && ask.Required > 0: // another domain may have room for all kinds
 			s.except = append(s.except, places[0].Node)
 			return nil, true
 		default:
@@ -168,7 +169,7 @@ func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*
 	if spare {
 		ask.Pods = ask.Whole(len(kind))
 	}
-	division, lack := s.tree.Pack(slots, ask)
+	division, lack := s.tree.Pack(slots, ask, s.late)
 	if lack != nil {
 		s.learn(lack, len(ask.There)-len(s.network.Beside))
 	}
@@ -178,7 +179,7 @@ func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*
 	if ask.Pods = ask.Whole(min(lack.Pods, len(kind))); ask.Pods == 0 {
 		return nil, lack
 	}
-	return s.tree.Pack(slots, ask)
+	return s.tree.Pack(slots, ask, s.late)
 }
 
 // slots returns for how many pods like one there is room on each node.

@@ -84,6 +84,8 @@ type packing struct {
 	free   []int32 // slots of each domain that a slice may leave over, too
 	there  []int32 // pods of the gang in each domain already
 	tables map[key]*table
+	late   func() bool
+	cut    bool // it was late
 }
 
 // table has what each number of pods in a part of a tree costs, from none to as many as there is room for and are asked for.
@@ -100,10 +102,11 @@ type key struct {
 	slots, free, there   int32
 }
 
-func newPacking(t *Tree, slots []int32, ask *Ask) *packing {
+func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 	size := len(t.domains)
 	p := &packing{
 		tree: t, ask: ask, slots: make([]int32, size), free: make([]int32, size), there: make([]int32, size), tables: map[key]*table{},
+		late: late,
 	}
 	there := map[int32]int32{}
 	for _, share := range ask.There {
@@ -127,9 +130,9 @@ func newPacking(t *Tree, slots []int32, ask *Ask) *packing {
 }
 
 // Pack divides pods over nodes. Slots has how many of them a node takes, by its index, and none for nodes that are missing. It
-// returns no division but what is lacking if there is not enough room.
-func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
-	p := newPacking(t, slots, ask)
+// returns no division but what is lacking if there is not enough room, and neither if it is late before it is done.
+func (t *Tree) Pack(slots []int32, ask *Ask, late func() bool) (*Division, *Lack) {
+	p := newPacking(t, slots, ask, late)
 	chosen, least, most := int32(-1), never, Lack{Within: -1}
 	for _, d := range t.at(ask.Required) {
 		domain := &t.domains[d]
@@ -150,7 +153,10 @@ func (t *Tree) Pack(slots []int32, ask *Ask) (*Division, *Lack) {
 			chosen, least = d, c
 		}
 	}
-	if chosen < 0 {
+	switch {
+	case p.cut:
+		return nil, nil
+	case chosen < 0:
 		return nil, &most
 	}
 	division := &Division{Within: t.domains[chosen].example}
@@ -268,6 +274,9 @@ func (p *packing) own(d int32, pods int) (c cost) {
 	return c
 }
 
+// rowsAtATime is how many rows are joined between two looks at the clock: each is as long as the other table.
+const rowsAtATime = 64
+
 // join returns the least costs of pods in two parts of a tree together.
 func (p *packing) join(a, b []cost) []cost {
 	joined := make([]cost, min(len(a)+len(b)-2, p.ask.Pods)+1)
@@ -275,7 +284,10 @@ func (p *packing) join(a, b []cost) []cost {
 		joined[i] = never
 	}
 	for i, with := range a {
-		if with == never {
+		if i%rowsAtATime == 0 && !p.cut {
+			p.cut = p.late()
+		}
+		if with == never || p.cut {
 			continue
 		}
 		for j := range b[:min(len(b), len(joined)-i)] {

@@ -49,6 +49,15 @@ func (n network) divided(d *Division) []int {
 	return pods
 }
 
+func inTime() bool { return false }
+
+func TestASearchThatIsLateEnds(t *testing.T) {
+	n := of(1, "a 1 1", "b 1 1")
+	if division, lack := n.tree.Pack(n.slots, &Ask{Pods: 4}, func() bool { return true }); division != nil || lack != nil {
+		t.Errorf("divided as %v, lacking %v", division, lack)
+	}
+}
+
 func TestPackingByExamples(t *testing.T) {
 	racksOf18 := of(1, "a"+strings.Repeat(" 1", 18), "b"+strings.Repeat(" 1", 18))
 	for name, test := range map[string]struct {
@@ -101,7 +110,7 @@ func TestPackingByExamples(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			division, lack := test.of.tree.Pack(test.of.slots, &test.ask)
+			division, lack := test.of.tree.Pack(test.of.slots, &test.ask, inTime)
 			if got := test.of.divided(division); !cmp.Equal(got, test.want) {
 				t.Errorf("divided as %v, want %v", got, test.want)
 			}
@@ -198,14 +207,14 @@ func TestNoDivisionIsBetter(t *testing.T) {
 				ask.Slices = nil // they have to divide all
 			}
 		}
-		p := newPacking(n.tree, n.slots, ask)
+		p := newPacking(n.tree, n.slots, ask, inTime)
 		least := never
 		each(n.slots, ask.Pods, nil, func(pods []int) {
 			if c, valid := n.costOf(p, pods); valid && c.less(least) {
 				least = c
 			}
 		})
-		division, lack := n.tree.Pack(n.slots, ask)
+		division, lack := n.tree.Pack(n.slots, ask, inTime)
 		if (division == nil) != (least == never) || (division == nil) == (lack == nil) {
 			t.Fatalf("%v, %+v: found %v, lacking %+v, and the least cost is %v", lines, ask, division, lack, least)
 		}
@@ -255,7 +264,7 @@ func BenchmarkPack(b *testing.B) {
 				}
 				tree := New(nodes, 3)
 				for b.Loop() {
-					if d, _ := tree.Pack(slots, &Ask{Pods: size.pods}); d == nil {
+					if d, _ := tree.Pack(slots, &Ask{Pods: size.pods}, inTime); d == nil {
 						b.Fatal("no room")
 					}
 				}
