@@ -189,7 +189,7 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	trial, most := p.batch(pod).trial, s.most[p.kinds.of(pod)]
 	slots := make([]int32, p.Snapshot().IndexEnd())
 	for i := range slots {
-		node := int32(i) //nolint:gosec // an index
+		node := int32(i)
 		if p.Snapshot().Node(node) == nil || p.avoided[node] || trial.Verdict(node) != predicates.Fits {
 			continue
 		}
@@ -211,7 +211,7 @@ func (s *nearness) put(kind []*cluster.Pod, division *topology.Division, places 
 				if s.most[of] == nil {
 					s.most[of] = map[int32]int32{}
 				}
-				s.most[of][share.Node] = int32(n) //nolint:gosec // no more than a node may have pods
+				s.most[of][share.Node] = int32(n)
 				return false
 			}
 			s.plan.Put(pod, share.Node)

@@ -62,7 +62,10 @@ const (
 	countedLeft        = 3
 )
 
-var never = cost{used: math.MaxUint64}
+// never is the cost of a division that there is not.
+func never() cost { return cost{used: math.MaxUint64} }
+
+func (c cost) possible() bool { return c.used != math.MaxUint64 }
 
 func (c cost) plus(o cost) cost { return cost{c.used + o.used, c.uneven + o.uneven, c.left + o.left} }
 
@@ -133,7 +136,7 @@ func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 // returns no division but what is lacking if there is not enough room, and neither if it is late before it is done.
 func (t *Tree) Pack(slots []int32, ask *Ask, late func() bool) (*Division, *Lack) {
 	p := newPacking(t, slots, ask, late)
-	chosen, least, most := int32(-1), never, Lack{Within: -1}
+	chosen, least, most := int32(-1), never(), Lack{Within: -1}
 	for _, d := range t.at(ask.Required) {
 		domain := &t.domains[d]
 		if ask.Required > 0 && domain.lacks || p.there[d] < p.there[0] || p.excepted(d) {
@@ -186,7 +189,7 @@ func (p *packing) excepted(d int32) bool {
 func (a *Ask) step(level int) int32 {
 	for _, s := range a.Slices {
 		if s.Level == level {
-			return int32(s.Size)
+			return int32(s.Size) //nolint:gosec // a gang has no more members
 		}
 	}
 	return 1
@@ -210,8 +213,8 @@ func (p *packing) costs(d int32) *table {
 		for pods := range costs {
 			switch {
 			case (there+pods)%step != 0:
-				costs[pods] = never
-			case pods > 0 && costs[pods] != never:
+				costs[pods] = never()
+			case pods > 0 && costs[pods].possible():
 				costs[pods] = costs[pods].plus(p.own(d, pods))
 			}
 		}
@@ -266,10 +269,10 @@ func (p *packing) own(d int32, pods int) (c cost) {
 		c.used = 1 << (usedBits * (countedUsed - 1 - below))
 	}
 	if below := level - 1; below >= 0 && below < countedLeft {
-		c.left = uint64(int(p.free[d])-pods) << (leftBits * (countedLeft - 1 - below))
+		c.left = uint64(int(p.free[d])-pods) << (leftBits * (countedLeft - 1 - below)) //nolint:gosec // it has as many free
 	}
 	if level == p.ask.Balanced && level > 0 {
-		c.uneven = uint64(there+pods) * uint64(there+pods)
+		c.uneven = uint64(there+pods) * uint64(there+pods) //nolint:gosec // of positive numbers
 	}
 	return c
 }
@@ -281,17 +284,17 @@ const rowsAtATime = 64
 func (p *packing) join(a, b []cost) []cost {
 	joined := make([]cost, min(len(a)+len(b)-2, p.ask.Pods)+1)
 	for i := range joined {
-		joined[i] = never
+		joined[i] = never()
 	}
 	for i, with := range a {
 		if i%rowsAtATime == 0 && !p.cut {
 			p.cut = p.late()
 		}
-		if with == never || p.cut {
+		if p.cut || !with.possible() {
 			continue
 		}
 		for j := range b[:min(len(b), len(joined)-i)] {
-			if b[j] == never {
+			if !b[j].possible() {
 				continue
 			}
 			if c := with.plus(b[j]); c.less(joined[i+j]) {
@@ -322,9 +325,9 @@ func (p *packing) split(parts []part, pods int, division *Division) {
 	}
 	half := len(parts) / 2
 	first, second := p.together(parts[:half]).costs, p.together(parts[half:]).costs
-	least, in := never, 0
+	least, in := never(), 0
 	for n := min(len(first)-1, pods); n >= 0 && pods-n < len(second); n-- {
-		if first[n] == never || second[pods-n] == never {
+		if !first[n].possible() || !second[pods-n].possible() {
 			continue
 		}
 		if c := first[n].plus(second[pods-n]); c.less(least) {

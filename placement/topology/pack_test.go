@@ -208,14 +208,14 @@ func TestNoDivisionIsBetter(t *testing.T) {
 			}
 		}
 		p := newPacking(n.tree, n.slots, ask, inTime)
-		least := never
+		least := never()
 		each(n.slots, ask.Pods, nil, func(pods []int) {
 			if c, valid := n.costOf(p, pods); valid && c.less(least) {
 				least = c
 			}
 		})
 		division, lack := n.tree.Pack(n.slots, ask, inTime)
-		if (division == nil) != (least == never) || (division == nil) == (lack == nil) {
+		if (division == nil) != (least == never()) || (division == nil) == (lack == nil) {
 			t.Fatalf("%v, %+v: found %v, lacking %+v, and the least cost is %v", lines, ask, division, lack, least)
 		}
 		if division == nil {
@@ -244,7 +244,7 @@ func each(slots []int32, pods int, before []int, f func([]int)) {
 		return
 	}
 	for n := range min(int(slots[0]), pods) + 1 {
-		each(slots[1:], pods-n, append(before[:len(before):len(before)], n), f)
+		each(slots[1:], pods-n, append(slices.Clip(before), n), f)
 	}
 }
 

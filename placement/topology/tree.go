@@ -78,7 +78,7 @@ func (t *Tree) walk(d int32) {
 }
 
 func (t *Tree) add(d domain) int32 {
-	at := int32(len(t.domains))
+	at := int32(len(t.domains)) //nolint:gosec // a few for each node
 	t.domains = append(t.domains, d)
 	t.domains[d.parent].children = append(t.domains[d.parent].children, at)
 	return at
@@ -87,7 +87,8 @@ func (t *Tree) add(d domain) int32 {
 // within reports whether a node is in a domain.
 func (t *Tree) within(node, d int32) bool {
 	at, known := t.nodes[node]
-	for ; known && t.domains[at].level > t.domains[d].level; at = t.domains[at].parent {
+	for known && t.domains[at].level > t.domains[d].level {
+		at = t.domains[at].parent
 	}
 	return known && at == d
 }
