@@ -9,12 +9,11 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// Network is what the pods of one group ask of the network, see [topology.Ask].
+// Network has the demands of the pods of one group on the network, see [topology.Ask].
 type Network struct {
 	// Levels are keys of labels of nodes, the uppermost level first. The nodes are the level below the last one.
 	Levels []string
-	// Required is the level of the domain that has all pods of the group, and Balanced the one whose domains have as many as each
-	// other.
+	// Required is the level of the domain that has all pods of the group, and Balanced the one whose domains share them evenly.
 	Required, Balanced int
 	Slices             []topology.Slice
 	// Beside are indexes of nodes that other pods of the group have already, each as often as it has some.
@@ -27,7 +26,7 @@ type Lack struct {
 	Domains int
 	Value   string // of the label, or the name of the node
 	Pods    int
-	// Mixed says that slices were asked for of pods that are not alike, for which none are looked for yet.
+	// Mixed says that slices of pods that are not alike were asked for: these are not looked for yet.
 	Mixed bool
 }
 
@@ -55,7 +54,7 @@ func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (o
 	return outcome, cut
 }
 
-// placeSpare places pods as their network asks, as many as have room and make whole slices.
+// placeSpare places pods as their network asks, all that have room and make whole slices.
 func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome) {
 	s := p.near(n, deadline)
 	before, kept := p.Moves(), p.kept

@@ -13,7 +13,7 @@ type Demand struct {
 	Pods []*cluster.Pod // in their order
 	// AtLeast is how many of them have to have places before a pod of any group has one.
 	AtLeast int
-	// Network is what they ask of the network, nil for nothing.
+	// Network has their demands on the network, nil for none.
 	Network *Network
 }
 

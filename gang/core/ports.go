@@ -50,7 +50,7 @@ type Wanted struct {
 	// free what the Own pods take. It is nil for no condition.
 	Resources corev1.ResourceList
 	Own       []*cluster.Pod
-	// Topology is what they ask of the network, and Beside are the nodes of other members, each as often as it has some.
+	// Topology has their demands on the network. Beside are the nodes of other members, each as often as it has some.
 	Topology v1alpha1.Topology
 	Beside   []string
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Ask is what a gang asks of a network. A slice divides the one before it, and the first one all pods of the gang; none is at a
+// Ask has the demands of a gang on a network. A slice divides the one before it, and the first one all pods of the gang; none is at a
 // level above the one before it, or above the required one.
 type Ask struct {
 	// Pods is how many have to have places.
@@ -13,7 +13,7 @@ type Ask struct {
 	// Required is the level of the one domain that has all of them: 0 for the cluster. A domain whose nodes lack a label of the
 	// level, or of one above it, is none.
 	Required int
-	// Balanced is the level at which the domains that are used have as many pods each as possible, 0 for none.
+	// Balanced is the level whose domains share the pods as evenly as possible, 0 for none.
 	Balanced int
 	// Slices divide the pods.
 	Slices []Slice
@@ -91,7 +91,7 @@ type packing struct {
 	cut    bool // it was late
 }
 
-// table has what each number of pods in a part of a tree costs, from none to as many as there is room for and are asked for.
+// table has what each number of pods in a part of a tree costs, from none up to all that have room and are asked for.
 // Parts that are alike have one table.
 type table struct {
 	id    int
@@ -228,7 +228,7 @@ type part struct {
 	*table
 }
 
-// filled returns the domains below another one that have room, or pods already. Those that are alike stand side by side.
+// filled returns the domains below another one that have room, or pods already. Domains that are alike stand side by side.
 func (p *packing) filled(d int32) []part {
 	var parts []part
 	for _, child := range p.tree.domains[d].children {

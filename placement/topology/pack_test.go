@@ -16,7 +16,7 @@ type network struct {
 	slots []int32
 }
 
-// of returns a network of nodes that are listed as "block rack slots…", with as many labels each as there are levels.
+// of returns a network of nodes that are listed as "block rack slots…", with one label for each level.
 func of(levels int, lines ...string) network {
 	var n network
 	var nodes []Node
@@ -121,7 +121,7 @@ func TestPackingByExamples(t *testing.T) {
 	}
 }
 
-// mustFit checks that a division is what is asked for.
+// mustFit checks that a division does what is asked.
 func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 	t.Helper()
 	in := make([]int, len(n.tree.domains))

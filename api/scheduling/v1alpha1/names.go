@@ -110,8 +110,7 @@ const (
 	// AnnotationTopologySlices are up to three slices of the group, as in "32@KEY,16@KEY": pods that have nodes with one value
 	// of a key. Each divides the one before it, and the first minMember.
 	AnnotationTopologySlices = "muster.dev/topology-slices"
-	// AnnotationBalancedTopology is such a key. Each value of it that nodes of the group have is that of as many pods as the
-	// others, as far as that is possible.
+	// AnnotationBalancedTopology is such a key. Its values that nodes of the group have share the pods as evenly as possible.
 	AnnotationBalancedTopology = "muster.dev/balanced-topology"
 )
 

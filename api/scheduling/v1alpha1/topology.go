@@ -20,7 +20,7 @@ type Topology struct {
 	Levels []string
 	// Required is the level of the one domain that has all pods, counted from 1; 0 for none.
 	Required int
-	// Balanced is the level whose domains have as many pods each as possible; 0 for none.
+	// Balanced is the level whose domains share the pods as evenly as possible; 0 for none.
 	Balanced int
 	// Slices divide the pods, each the one before it.
 	Slices []TopologySlice
@@ -34,7 +34,7 @@ func (t *Topology) Asks() bool {
 	return t.Required > 0 || t.Balanced > 0 || len(t.Levels)+len(t.Slices) > 0
 }
 
-// Check says what is wrong with it for a group of which minMember pods start together.
+// Check says what is wrong with it for a group that starts with minMember pods.
 func (t *Topology) Check(minMember int) error {
 	of, above := minMember, t.Required
 	for _, s := range t.Slices {
