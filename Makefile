@@ -57,13 +57,18 @@ release-snapshot: | $(RESULTS) ## Make what a release has into dist: archives, i
 	cd e2e && go run ./cmd/release -snapshot
 	cd e2e && RELEASE_DIR=$(CURDIR)/dist $(GOTESTSUM) --format standard-verbose -- -count=1 -timeout 20m -run TestWhatIsReleased ./chart
 
-.PHONY: axe
-axe: | $(RESULTS) ## Check the page by the rules of axe-core, which npm fetches; needs Chromium
-	cd $(RESULTS) && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
-	cd e2e && AXE=$(RESULTS)/package/axe.min.js go test ./page -run TestThePageShows -count=1 -v
-
-# The version of axe-core that the page is checked with.
+# The version of axe-core that the page is checked with, and the checksum of its package.
 AXE := 4.14.1
+AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+AXE_SCRIPT := $(RESULTS)/axe/$(AXE)/axe.min.js
+
+.PHONY: axe
+axe: $(AXE_SCRIPT) ## Check the page by the rules of axe-core, which npm fetches: at three widths, light and dark; needs Chromium
+	cd e2e && AXE=$(AXE_SCRIPT) PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run 'TestThePageShows|TestThePageFits' -count=1 -v
+
+$(AXE_SCRIPT): | $(RESULTS)
+	mkdir -p $(@D) && cd $(@D) && npm pack --silent axe-core@$(AXE) && \
+		echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum -c - && tar -xzf axe-core-$(AXE).tgz --strip-components 1 package/axe.min.js
 
 .PHONY: screenshot
 screenshot: | $(RESULTS) ## Take the picture of the page that the README shows, by the page's test, which needs Chromium

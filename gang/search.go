@@ -32,7 +32,7 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	p.took.Observe(p.clock.Since(started).Seconds())
 	if not != nil {
 		p.budget.short = p.budget.short || not.late
-		none := core.Places{Why: not.why, Late: not.late}
+		none := core.Places{Why: not.why, Some: not.some, Late: not.late}
 		if also.Claims && !asksNetwork(s.Parts) {
 			none.Claims = p.claims(s)
 		}
@@ -212,6 +212,7 @@ func podsOf(parts []core.Wanted) []*cluster.Pod {
 // shortage is why there are no places.
 type shortage struct {
 	why  string
+	some int  // places that there are for members of the part that has too few
 	late bool // time was up: there may be some
 }
 
@@ -226,7 +227,7 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}
-		return nil, "", &shortage{why, together.Late}
+		return nil, "", &shortage{why, outcome.Placed, together.Late}
 	}
 	for _, enough := range together.Enough {
 		places = append(places, enough.Places...)

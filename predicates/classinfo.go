@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
@@ -20,8 +21,11 @@ type ClassInfo struct {
 	// release computes alike.
 	Hash string `json:"class"`
 	// Pod is the pod that the class was first seen with.
-	Pod        string `json:"firstPod"`
+	Pod string `json:"firstPod"`
+	// Controller is the UID of the controller of its pods, "" when the profile has pods share across controllers, and Owner
+	// names that controller.
 	Controller string `json:"controller"`
+	Owner      *Owner `json:"owner,omitempty"`
 	// Calls is how often it was asked for since it is remembered, Hits how often it was remembered already.
 	Calls int   `json:"calls"`
 	Hits  int   `json:"hits"`
@@ -34,6 +38,15 @@ type ClassInfo struct {
 	Fitting int `json:"fitting"`
 	// Pods are the last ones of the class that were asked about, the latest first.
 	Pods []string `json:"pods"`
+	// Present are the ones among Pods that the watch shows still.
+	Present []string `json:"present"`
+}
+
+// Owner names the controller of pods.
+type Owner struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Remembered is the memory of a class about one node.
@@ -148,19 +161,25 @@ func (s *VerdictStore) remembered() []*entry {
 // mostNamed is how many pods of a class are named.
 const mostNamed = 8
 
+// namedPod is a pod that was asked about.
+type namedPod struct {
+	types.NamespacedName
+	uid types.UID
+}
+
 // name puts a pod in front of the ones that were asked about last.
 func (e *entry) name(pod *cluster.Pod) {
 	name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-	at := slices.Index(e.pods, name)
+	at := slices.IndexFunc(e.pods, func(known namedPod) bool { return known.NamespacedName == name })
 	switch {
 	case at >= 0:
 		copy(e.pods[1:], e.pods[:at])
 	case len(e.pods) < mostNamed:
-		e.pods = slices.Insert(e.pods, 0, name)
+		e.pods = slices.Insert(e.pods, 0, namedPod{})
 	default:
 		copy(e.pods[1:], e.pods)
 	}
-	e.pods[0] = name
+	e.pods[0] = namedPod{name, pod.UID}
 }
 
 // info must be called with the lock of the entry held.
@@ -168,13 +187,20 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 	info := ClassInfo{
 		Profile: s.Profile.Name, Hash: s.hash(e.class), Controller: e.class.controller(),
 		Calls: e.calls, Hits: e.calls - e.misses, Bytes: e.size(), Generation: e.generation,
-		AgeSeconds: s.clock.Since(e.asked).Round(time.Millisecond).Seconds(), Pods: []string{},
+		AgeSeconds: s.clock.Since(e.asked).Round(time.Millisecond).Seconds(), Pods: []string{}, Present: []string{},
 	}
 	if e.judgement != nil { // else a plugin panicked
-		info.Pod = e.judgement.pod.FullName()
+		first := e.judgement.pod
+		info.Pod = first.FullName()
+		if of := metav1.GetControllerOfNoCopy(first); of != nil && info.Controller != "" {
+			info.Owner = &Owner{Kind: of.Kind, Namespace: first.Namespace, Name: of.Name}
+		}
 	}
 	for _, pod := range e.pods {
 		info.Pods = append(info.Pods, pod.String())
+		if s.isPresent(pod.uid) {
+			info.Present = append(info.Present, pod.String())
+		}
 	}
 	for node := range e.judged(snap) {
 		info.Judged++
@@ -183,6 +209,15 @@ func (s *VerdictStore) info(e *entry, snap *cluster.Snapshot) ClassInfo {
 		}
 	}
 	return info
+}
+
+// isPresent reports whether the watch shows a pod, with or without a node.
+func (s *VerdictStore) isPresent(uid types.UID) bool {
+	if s.cluster.PendingPod(uid) != nil {
+		return true
+	}
+	pod, _ := s.cluster.Placed(uid)
+	return pod != nil
 }
 
 // HashOf returns the class of a pod as people see it, [ClassInfo].Hash; "" for a pod that is judged

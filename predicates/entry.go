@@ -5,8 +5,6 @@ import (
 	"time"
 	"unsafe"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/cluster/lock"
 )
@@ -26,8 +24,8 @@ type entry struct {
 	mu         lock.Mutex
 	judgement  *Judgement // nil until it is made, and after a plugin panicked
 	calls      int
-	misses     int                    // calls on which nothing was remembered
-	pods       []types.NamespacedName // the last ones that were asked about; see name
+	misses     int        // calls on which nothing was remembered
+	pods       []namedPod // the last ones that were asked about; see name
 	generation uint64
 	asked      time.Time        // when it was last brought up to date
 	objects    *cluster.Objects // the objects of the generation
@@ -302,10 +300,10 @@ func (e *entry) size() int64 {
 	const perNode = int64(unsafe.Sizeof(uint32(0)) + unsafe.Sizeof(Fits) + unsafe.Sizeof(int32(0)))
 	// The form is kept as a text of its own, and looked up in a table; so is the entry.
 	const looksUp = 256
-	const perName = int64(unsafe.Sizeof(types.NamespacedName{}))
+	const perName = int64(unsafe.Sizeof(namedPod{}))
 	size := int64(len(e.class.form.Value())) + int64(unsafe.Sizeof(*e)) + int64(cap(e.first))*perNode + looksUp
 	for _, pod := range e.pods {
-		size += int64(len(pod.Namespace) + len(pod.Name))
+		size += int64(len(pod.Namespace) + len(pod.Name) + len(pod.uid))
 	}
 	size += int64(cap(e.pods)) * perName
 	if e.judgement != nil {

@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/server/canary"
 	"muster.dev/muster/server/console"
 	"muster.dev/muster/server/extender"
+	"muster.dev/muster/server/history"
 )
 
 // front answers: the verbs, the webhook and the pages, at their ports.
@@ -44,11 +45,12 @@ func newFront(b *base, p *parts) (*front, error) {
 		Logger: b.Logger, Clock: clock.RealClock{}, Registerer: b.Registry, File: b.File, Config: b.Config, Profiles: p.profiles,
 		Unused: []string{"rescheduler"},
 	})
+	past := newHistory(b, p, verbs, clock.RealClock{})
 	served := &served{
 		verbs:    p.registration.endpoints(verbs.Endpoints()),
 		webhooks: admission.NewWebhooks(p.profiles.InForce(), b.Owners.Signs(), b.Registry, bodies),
 		health:   console.NewHealth(console.HealthOptions{Stuck: locks.Stuck, Ready: f.readiness.Ready, Metrics: b.Registry, Version: b.Version}),
-		pages:    console.New(consoleOptions(b, p, bodies, f.readiness, reloader, func() []*app.Port { return f.ports })),
+		pages:    console.New(consoleOptions(b, p, bodies, f.readiness, reloader, past, func() []*app.Port { return f.ports })),
 	}
 	metrics := access.NewMetrics(b.Registry)
 	var err error
@@ -69,6 +71,7 @@ func newFront(b *base, p *parts) (*front, error) {
 	f.components = []app.Component{
 		{Name: "verbs", When: app.Always, Run: func(context.Context) error { return f.serve() }},
 		app.Part("locks", app.Always, locks.Run),
+		app.Part("history", app.Always, past.Run),
 		app.Part("configuration file", app.Always, reloader.Run),
 	}
 	for _, port := range f.ports[1:] { // they go on while calls in flight finish, so that it can be seen what keeps them
@@ -93,12 +96,12 @@ func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readine
 
 // consoleOptions are what the pages are made with.
 func consoleOptions(
-	b *base, p *parts, bodies *body.Readers, readiness *app.Readiness, reloader *app.Reloader, ports func() []*app.Port,
+	b *base, p *parts, bodies *body.Readers, readiness *app.Readiness, reloader *app.Reloader, past *history.Keeper, ports func() []*app.Port,
 ) console.Options {
 	o := console.Options{
 		Process: b.About, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Usage: p.usage.Feed, Configuration: reloader, Readiness: readiness,
 		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies,
-		Gangs: p.ahead.gangs.Observer,
+		History: past, Gangs: p.ahead.gangs.Observer,
 	}
 	if p.api.live() {
 		o.Reservations, o.Nominations = p.view.reservations, p.ahead.nominator
@@ -116,6 +119,21 @@ func newCanary(b *base, verbs *extender.Extender, now clock.WithTicker) *canary.
 	return canary.New(canary.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: now, Locks: verbs.Locks,
 		Patience: max(3*b.Config.Timeouts.Filter.Duration, leastPatience),
+	})
+}
+
+// newHistory remembers how the verbs fare, and what waits.
+func newHistory(b *base, p *parts, verbs *extender.Extender, now clock.WithTicker) *history.Keeper {
+	return history.New(history.Options{
+		Clock: now, Cluster: b.Cluster, Calls: verbs.Answered,
+		GangsWaiting: func() (waiting int) {
+			for _, g := range p.ahead.gangs.Observer.Report() {
+				if g.Why != "" {
+					waiting++
+				}
+			}
+			return waiting
+		},
 	})
 }
 

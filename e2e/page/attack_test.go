@@ -21,10 +21,19 @@ import (
 )
 
 // served is a muster that answers from a dump: the hosts of its verbs and of its pages.
-type served struct{ verbs, debug string }
+type served struct {
+	verbs, debug string
+	stop         func()
+}
 
 // serve serves a dump of testdata, by its name.
 func serve(t *testing.T, dump string) served {
+	t.Helper()
+	return serveFile(t, filepath.Join("testdata", dump+".json"))
+}
+
+// serveFile serves a dump until the test ends or it is stopped.
+func serveFile(t *testing.T, path string) served {
 	t.Helper()
 	var s served
 	for _, address := range []*string{&s.verbs, &s.debug} {
@@ -38,12 +47,13 @@ func serve(t *testing.T, dump string) served {
 		Name: "muster",
 		Path: lab.Program(t),
 		Log:  filepath.Join(t.TempDir(), "muster.log"),
-		Args: []string{"serve", "--snapshot=testdata/" + dump + ".json", "--listen=" + s.verbs, "--debug-listen=" + s.debug},
+		Args: []string{"serve", "--snapshot=" + path, "--listen=" + s.verbs, "--debug-listen=" + s.debug},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { running.Stop(10 * time.Second) })
+	s.stop = func() { running.Stop(10 * time.Second) }
+	t.Cleanup(s.stop)
 	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := running.Await(ctx, func(context.Context) error {

@@ -12,6 +12,7 @@ import (
 func (s served) looks(t *testing.T) *browser {
 	t.Helper()
 	b := newBrowser(t)
+	b.theme("light") // and nothing moves
 	b.run(chromedp.Navigate("http://" + s.debug + "/"))
 	b.eventually("it is live", `document.querySelector('#state').textContent.startsWith('live') ||
 		document.body.dataset.state === 'dump'`)
@@ -77,6 +78,7 @@ var lists = []struct{ path, body, link string }{
 	{
 		"debug/equivalence", `{ classes: [1, 2, 3].map((i) => ({
 			class: 'hash-' + i, profile: 'p', firstPod: 'default/same', calls: round ? i : 9 - i, hits: round, judged: 1, fitting: 1, bytes: 1,
+			present: ['default/same'],
 		})) }`, `#classes a[href="#class=hash-1"]`,
 	},
 	{
@@ -137,7 +139,7 @@ func keepsUp(t *testing.T, s served) {
 	}
 
 	b.pretends("debug/equivalence", `{ classes: [
-		{ class: 'c', profile: 'p', firstPod: 'default/p', calls: 1, hits: 0, judged: 1, fitting: 1, bytes: 1 },
+		{ class: 'c', profile: 'p', firstPod: 'default/p', calls: 1, hits: 0, judged: 1, fitting: 1, bytes: 1, present: [] },
 	] }`)
 	b.eventually("a class is remembered", `document.querySelector('#classes td') !== null`)
 	if got := eval[int](b, `count('`+path+`')`); got != eval[int](b, `window.once`) {

@@ -133,7 +133,9 @@ type planning struct {
 	again   time.Time                // when it may be planned again, ahead of the scheduler
 	// lackedPlaces says that it waits because no places were found when it was last planned.
 	lackedPlaces bool
-	tries        tries
+	// found is how many places the last plan found all the same, if only this group was planned.
+	found int
+	tries tries
 	// rivals is how many pods had come to wait when the last of its places was shown to be reserved.
 	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
@@ -175,7 +177,7 @@ type waiting struct {
 // waits notes why the group does not start; None when it does.
 func (g *group) waits(reason status.Reason, why string) {
 	g.dirty = g.dirty || g.reason != reason || g.why != why
-	g.waiting, g.lackedPlaces = waiting{reason, why}, false
+	g.waiting, g.lackedPlaces, g.found = waiting{reason, why}, false, 0
 }
 
 // counts is how many members are how far.

@@ -96,7 +96,7 @@ func (t *attempt) findPlaces() (reason string) {
 		case !gaveWay && t.outranks() && tries < searches:
 			gaveWay = true
 		default:
-			t.noPlaces(found.Why, found.Late)
+			t.noPlaces(&found)
 			return ReasonNoPlace
 		}
 	}
@@ -190,9 +190,10 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 	}
 }
 
-// noPlaces notes that there is no place, and why. The group is denied, unless its members that have places may wait for
+// noPlaces notes that there are too few places, and why. The group is denied, unless its members that have places may wait for
 // the others.
-func (t *attempt) noPlaces(why string, late bool) {
+func (t *attempt) noPlaces(found *Places) {
+	why := found.Why
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
 	} else {
@@ -200,9 +201,12 @@ func (t *attempt) noPlaces(why string, late bool) {
 	}
 	for _, p := range t.parts { // the next one, ahead of the scheduler, is made when the cluster has changed
 		p.looked, p.again, p.lackedPlaces = t.generation, time.Time{}, true
-		if late { // or when it is its turn again
+		if found.Late { // or when it is its turn again
 			p.looked = 0
 		}
+	}
+	if len(t.parts) == 1 {
+		t.first().found = found.Some
 	}
 }
 

@@ -90,6 +90,8 @@ type Places struct {
 	// Why says in words why members have no place: all of them with NotFound, those beyond the least number with Found;
 	// "" when all have one.
 	Why string
+	// Some is how many places there are with NotFound for members of the part that has too few.
+	Some int
 	// Late says that time was up: there may be places all the same.
 	Late bool
 }

@@ -172,8 +172,9 @@ func (t *attempt) nobodyToEvict(why string) {
 	if g.inTheWay = why; why == before {
 		g.inTheWay = "" // there is nobody to evict
 	}
+	some := g.found
 	g.waits(g.reason, before+g.besidesVictims())
-	g.lackedPlaces = true
+	g.lackedPlaces, g.found = true, some
 }
 
 // besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that

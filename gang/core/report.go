@@ -41,6 +41,10 @@ type Summary struct {
 	Failed    int `json:"failed"`
 	// Account counts them against MinMember.
 	Account
+	// Found is how many of Lacking the last plan found places for, which are not kept; 0 also when that is not known.
+	Found int `json:"found,omitempty"`
+	// Since is when the first of its members that are not bound was created, if it waits.
+	Since time.Time `json:"since,omitzero"`
 	// Why it waits, in words; "" when it does not. Note is a further remark on it.
 	Why  string `json:"why,omitempty"`
 	Note string `json:"note,omitempty"`
@@ -172,14 +176,30 @@ func (s *State) summary(g *group, at Moment) Summary {
 		if told.Bound+told.Succeeded+c[binding] < told.MinMember {
 			told.Why = s.whyNow(g, at)
 		}
+		if g.lackedPlaces && s.whyItWaits(g) == g.waiting {
+			told.Found = min(g.found, told.Lacking)
+		}
 	}
 	told.Pending -= told.Leaving - c[leaving]
+	if told.Why != "" {
+		told.Since = g.waitsSince()
+	}
 	for _, end := range []time.Time{g.denied, g.tries.next} {
 		if end.After(at.Now) && end.After(told.Again) {
 			told.Again = end
 		}
 	}
 	return told
+}
+
+// waitsSince returns when the first of the members that are not bound was created, zero when there are none.
+func (g *group) waitsSince() (since time.Time) {
+	for _, p := range g.members {
+		if created := p.pod.CreationTimestamp.Time; p.stage < bound && !p.leaves() && (since.IsZero() || created.Before(since)) {
+			since = created
+		}
+	}
+	return since.UTC()
 }
 
 // Observe returns what the status of a group's PodGroup is to say, except the PodGroup itself. It reports false

@@ -26,6 +26,7 @@ import (
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/extender"
+	"muster.dev/muster/server/history"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -105,6 +106,7 @@ func newBench(t testing.TB, o benchOptions) *bench {
 		Process: &inspect.Process{Name: "muster", Clock: clock.RealClock{}}, Cluster: c, Profiles: b.profiles, Usage: &usage.Feed{},
 		Configuration: refusing{reloader, o.state.refused}, Readiness: o.state, Elected: func() bool { return false },
 		Ports: func() []*app.Port { return nil }, Bodies: b.bodies,
+		History: history.New(history.Options{Clock: clock.RealClock{}, Cluster: c}),
 	}
 	verbs := extender.Options{
 		Logger: log, Registerer: registry, Cluster: c, Profiles: b.profiles, Client: o.client, BindTime: time.Minute, Bodies: b.bodies,

@@ -20,6 +20,7 @@ import (
 	"muster.dev/muster/server/app"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/explanation"
+	"muster.dev/muster/server/history"
 	"muster.dev/muster/server/page"
 )
 
@@ -78,6 +79,8 @@ type Options struct {
 	Snapshot []string
 	// Elected reports whether this process leads by an election.
 	Elected func() bool
+	// History is of the last hour.
+	History *history.Keeper
 	// Ports are those at which the process listens.
 	Ports func() []*app.Port
 	// Bodies read the pods that are posted.
@@ -116,6 +119,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 	return append(pages,
 		inspect.Get("/configz", "the configuration in force, and what of its file is refused", http.HandlerFunc(s.configz)),
 		inspect.Page("/debug/status", "how muster fares, in short: what 'muster status' asks for", s.debugStatus),
+		inspect.Page("/debug/history", "the last hour, minute by minute: what waited, and what was bound, asked and failed", s.debugHistory),
 		inspect.Page("/debug/listeners", "where the process listens, for whom, and what is served there", s.debugListeners),
 		inspect.Page("/debug/pending", "pods that have no node", s.debugPending),
 		inspect.Page("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),

@@ -120,3 +120,32 @@ func TestPredicatesListsWhatEachOneReads(t *testing.T) {
 		t.Errorf("the aspects of NodeResourcesFit are not on the page:\n%s", page)
 	}
 }
+
+func TestAClassIsNamedByItsControllerAndThePodsThatThereAre(t *testing.T) {
+	b := newBench(t, benchOptions{})
+	b.Node("a", "4")
+	pod := func(name string) *corev1.Pod {
+		pod := servertest.Pod(name, "1")
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "train", UID: "train", Controller: new(true)}}
+		return b.Pending(pod)
+	}
+	first, bound, last := pod("first"), pod("bound"), pod("last")
+	for _, one := range []*corev1.Pod{first, bound, last} {
+		b.Filter(one, "a")
+	}
+	bound.Spec.NodeName = "a"
+	for _, err := range []error{b.Cluster.Set(bound), b.Cluster.Delete(first)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, page := b.Get("/debug/equivalence?format=json")
+	for _, want := range []string{
+		`"firstPod":"default/first"`, `"owner":{"kind":"Job","namespace":"default","name":"train"}`,
+		`"pods":["default/last","default/bound","default/first"],"present":["default/last","default/bound"]`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("without %s it answered %s", want, page)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -76,7 +77,7 @@ func (v *calls) handler(verb verb) http.HandlerFunc {
 			_, _ = w.Write(c.memory.reply.Buf) // the caller may be gone
 		}
 		elapsed := time.Since(start)
-		v.metrics.duration.WithLabelValues(verb.name, found.outcome).Observe(elapsed.Seconds())
+		v.metrics.observe(verb.name, found.outcome, elapsed)
 		if v.log.Enabled(r.Context(), slog.LevelDebug) {
 			v.log.Debug("verb answered", "verb", verb.name, "pod", c.request.fullName(), "profile", found.profile(), "class", found.class(),
 				"outcome", found.outcome, "status", status, "bytesIn", c.received, "bytesOut", len(c.memory.reply.Buf), "elapsed", elapsed)
@@ -210,6 +211,25 @@ func refusedBody(err error) error {
 type metrics struct {
 	duration *prometheus.HistogramVec
 	inFlight *prometheus.GaugeVec
+	// The same for people: how many calls were answered, and how many of them failed.
+	answered, failed atomic.Int64
+}
+
+// observe counts a call.
+func (m *metrics) observe(verb, outcome string, elapsed time.Duration) {
+	m.duration.WithLabelValues(verb, outcome).Observe(elapsed.Seconds())
+	m.answered.Add(1)
+	switch outcome {
+	case outcomeOK, outcomeUnschedulable, outcomeKept, outcomeGone, outcomeCanceled:
+	default:
+		m.failed.Add(1)
+	}
+}
+
+// Answered returns how many calls were answered since the process began, and how many of them failed: not as they found no
+// node, were to come again, or came too late.
+func (e *Extender) Answered() (calls, failed int) {
+	return int(e.calls.metrics.answered.Load()), int(e.calls.metrics.failed.Load())
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {

@@ -1,5 +1,5 @@
-// Package page is the page that people look at: the load of nodes as a map, gangs that wait, classes
-// and plans, kept up to date.
+// Package page is the page that people look at: pods and gangs that wait, the load of nodes as a map, classes,
+// plans and the last hour, kept up to date.
 //
 // It is files that are part of the program, and asks the endpoints under /debug/ for all that it
 // shows. All its links are relative, so it works behind kubectl port-forward and the API server's

@@ -2,7 +2,7 @@
 (() => {
   const missing = [];
   for (const what of [
-    'header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', '[role=listbox] li[role=option][tabindex="0"]', 'html[lang]',
+    'header h1', 'main', 'footer', 'h2', '[role=status]', 'a.skip', '#heat-empty:not([hidden]), [role=listbox] li[role=option][tabindex="0"]', 'html[lang]',
   ]) {
     if (!document.querySelector(what)) missing.push('there is no ' + what);
   }

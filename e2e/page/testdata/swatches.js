@@ -1,6 +1,7 @@
 // The levels of the map whose ink, which large cells are written in, is hard to read.
 (() => {
   const cell = document.querySelector('#heat li');
+  if (!cell) return [];
   const level = cell.dataset.level;
   const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   const luminance = (color) => color.match(/[\d.]+/g).slice(0, 3).map(Number)

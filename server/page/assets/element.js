@@ -8,7 +8,7 @@ export function element(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== null && value !== false && value !== undefined) made.setAttribute(key, value === true ? '' : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== false && child !== undefined));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== false && child !== undefined));
   return made;
 }
 
@@ -17,6 +17,9 @@ export function element(name, attributes = {}, ...children) {
 export function table(caption, heads, rows) {
   return frame(caption, heads, element('tbody', {}, rows.map((cells) => row(heads, cells))));
 }
+
+// scrolled is something wide or long that scrolls in a region of its own, which the keyboard reaches.
+export const scrolled = (label, ...children) => element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, children);
 
 // frame is a table around a body.
 export function frame(caption, heads, body) {

@@ -1,6 +1,6 @@
 // One pod, explained: where it is or why it waits, and what is for and against each node.
 
-import { element, table } from './element.js';
+import { element, scrolled, table } from './element.js';
 import { link } from './opened.js';
 import { count } from './units.js';
 
@@ -27,9 +27,9 @@ function explained(told, pod) {
     element('p', { class: 'counts' }, `Profile ${told.profile}: fits on ${count(told.fitting)} of ${count(told.nodes.length)} nodes. `,
       element('a', { href: `${path(pod)}&format=text` }, 'Every node')),
     element('div', { class: 'columns' },
-      refused.length > 0 && element('div', { class: 'scroll', 'data-key': 'against' },
-        table('What is against nodes', ['Refused by', 'Because', '#Nodes'], refused)),
-      fitting.length > 0 && element('div', { class: 'scroll', 'data-key': 'best' },
-        table('The best nodes', ['Node', '#Score'], fitting.map((node) => [link('node', node.node), count(node.total)])))),
+      refused.length > 0 && element('div', { 'data-key': 'against' },
+        scrolled('What is against nodes', table('What is against nodes', ['Refused by', 'Because', '#Nodes'], refused))),
+      fitting.length > 0 && element('div', { 'data-key': 'best' },
+        scrolled('The best nodes', table('The best nodes', ['Node', '#Score'], fitting.map((node) => [link('node', node.node), count(node.total)]))))),
   ];
 }

@@ -1,6 +1,6 @@
 // One node: its figures, and what is on it.
 
-import { bar, element, table } from './element.js';
+import { bar, element, scrolled, table } from './element.js';
 import { link } from './opened.js';
 import { amount, amountOf, extendedOf, shareOf, wordFor } from './resources.js';
 import { count, level, percent } from './units.js';
@@ -41,7 +41,7 @@ function contents(node) {
     figuresOf(node),
     node.taints.length > 0 && element('p', { class: 'counts' }, `Taints: ${node.taints.join(', ')}`),
     rows.length > 0
-      ? element('div', { class: 'scroll' }, table('Pods that count on it', ['Pod', '#CPU', '#Memory', ...extended.map((resource) => `#${resource}`), '#Priority', 'As'], rows))
+      ? scrolled('Pods that count on it', table('Pods that count on it', ['Pod', '#CPU', '#Memory', ...extended.map((resource) => `#${resource}`), '#Priority', 'As'], rows))
       : element('p', { class: 'empty' }, 'No pod is on it.'),
   ].filter(Boolean);
 }

@@ -1,16 +1,19 @@
 // The page: what is asked, and where it is shown.
 
-import { drawClasses, hitRate, openedClass } from './classes.js';
+import { drawClasses, hitRate, openedClass, takesClass } from './classes.js';
 import { Cluster } from './cluster.js';
 import { element } from './element.js';
 import { openedPod } from './explain.js';
-import { drawGangs, openedGang } from './gangs.js';
+import { Filter, namespaceOf } from './filter.js';
+import { drawGangs, openedGang, takesGang } from './gangs.js';
 import { Live } from './live.js';
 import { openedNode } from './node.js';
 import { Opened } from './opened.js';
-import { drawPending } from './pending.js';
+import { drawPast } from './past.js';
+import { drawPending, takesPod } from './pending.js';
 import { drawPlans, openedPlan } from './plans.js';
 import { amount, extendedByWeight, shareOfAll, wordFor } from './resources.js';
+import { exactly, tick } from './times.js';
 import { count, percent } from './units.js';
 import { update } from './update.js';
 
@@ -25,6 +28,7 @@ const opened = new Opened({
   plan: { into: at('opened-plan'), of: view, ...openedPlan },
 });
 const known = {}; // the last answers, by name
+const filter = new Filter(at('filter'), () => filtered());
 
 at('find').addEventListener('submit', (event) => {
   event.preventDefault();
@@ -34,12 +38,13 @@ at('find').addEventListener('submit', (event) => {
 // panels say what is drawn: where, from which answer, and under which title if that fails.
 const panels = {
   nodes: { title: 'the cluster', into: at('cluster'), draw: (answer) => answer instanceof Error || cluster.set(answer.nodes) },
-  pending: { title: 'pending pods', into: at('pending'), draw: (answer) => drawPending(at('pending'), answer) },
-  gangs: { title: 'gangs', into: at('gangs'), draw: (answer) => drawGangs(at('gangs'), answer) },
+  pending: { title: 'pending pods', into: at('pending'), draw: (answer) => drawPending(at('pending'), answer, filter) },
+  gangs: { title: 'gangs', into: at('gangs'), draw: (answer) => drawGangs(at('gangs'), answer, filter) },
   classes: {
     title: 'equivalence classes', into: at('classes'),
-    draw: (answer) => drawClasses(at('classes'), answer),
+    draw: (answer) => drawClasses(at('classes'), answer, filter),
   },
+  past: { title: 'the last hour', into: at('past'), draw: (answer) => drawPast(at('past'), answer) },
   plans: { title: 'rescheduling plans', into: at('plans'), draw: (answer) => drawPlans(at('plans'), answer) },
   status: {
     title: 'the state of muster', into: at('process'),
@@ -61,6 +66,23 @@ function drawn(name, answer) {
   }
   into.classList.toggle('old', failures.has(name));
   return !failures.has(name);
+}
+
+// filtered has what the filter takes be shown.
+function filtered() {
+  for (const name of ['pending', 'gangs', 'classes']) if (known[name]) drawn(name, known[name]);
+  matches();
+  if (['live', 'dump', 'failed'].includes(document.body.dataset.state)) state(...stateOf());
+}
+
+// matches says how much of what there is the filter takes, and offers namespaces.
+function matches() {
+  const pods = known.pending?.pods ?? [];
+  const gangs = known.gangs?.gangs ?? [];
+  const classes = known.classes?.classes ?? [];
+  filter.offer(new Set([...pods.map(({ pod }) => pod), ...gangs.map(({ gang }) => gang), ...classes.map(({ firstPod }) => firstPod)].map(namespaceOf)));
+  const of = (all, takes, one, many) => `${filter.active ? `${count(all.filter((each) => takes(filter, each)).length)} of ` : ''}${count(all.length)} ${all.length === 1 ? one : many}`;
+  at('matches').textContent = `${of(pods, takesPod, 'pending pod', 'pending pods')}, ${of(gangs, takesGang, 'gang', 'gangs')}, ${of(classes, takesClass, 'class', 'classes')}`;
 }
 
 // drawProcess says whether muster answers kube-scheduler, and if it does not, why.
@@ -116,13 +138,16 @@ function stateOf() {
     return [`this page failed to draw ${[...failures.keys()].map((name) => panels[name].title).join(', ')}: ${error}`, 'failed'];
   }
   const waiting = known.pending?.pods?.length;
-  const pending = waiting === undefined ? '' : `; ${count(waiting)} ${waiting === 1 ? 'pod' : 'pods'} pending`;
+  const matching = filter.active ? `${count(known.pending?.pods?.filter((pod) => takesPod(filter, pod)).length ?? 0)} of ` : '';
+  const pending = waiting === undefined ? '' : `; ${matching}${count(waiting)} ${waiting === 1 ? 'pod' : 'pods'} pending${matching && ' shown'}`;
   const dump = known.status?.snapshot;
   return dump ? [`a snapshot of a cluster, which does not change: ${dump.join(', ')}${pending}`, 'dump'] : [`live${pending}`, 'live'];
 }
 
+let seen = null; // when muster answered last
+
 const live = new Live(
-  { nodes: 'debug/nodes', pending: 'debug/pending', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', status: 'debug/status' },
+  { nodes: 'debug/nodes', pending: 'debug/pending', gangs: 'debug/gangs', classes: 'debug/equivalence', plans: 'debug/plans', past: 'debug/history', status: 'debug/status' },
   (name, answer) => {
     known[name] = answer;
     if (name === 'nodes' && known.classes) drawn('classes', known.classes);
@@ -130,13 +155,19 @@ const live = new Live(
   },
   (reached, told) => {
     if (live.paused) return; // while it was asked
+    tick();
+    at('process').hidden = !reached; // whether it is ready is not known
     if (!reached) {
-      state('muster cannot be reached; what is shown is old', 'away');
+      state(seen ? `muster cannot be reached; what is shown is as of ${exactly(seen)}` : 'muster cannot be reached', 'away');
       return;
     }
-    if (told.length > 0) drawn('summary');
+    if (told.length > 0) {
+      drawn('summary');
+      matches();
+    }
+    seen = new Date();
     state(...stateOf());
-    at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${new Date().toLocaleTimeString()}`;
+    at('updated').textContent = `generation ${count(known.nodes?.generation ?? 0)}, ${seen.toLocaleTimeString()}`;
     opened.refresh(told);
   },
 );
