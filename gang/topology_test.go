@@ -214,10 +214,10 @@ func TestMembersOfSeveralKindsShareARack(t *testing.T) {
 // Members that may not share a node are proven to fit one by one: the room of the nodes promises more.
 func TestADivisionIsProven(t *testing.T) {
 	run(t, func(p *process) {
-		p.racks(map[string]int{"a/r": 2, "a/s": 3})
-		group := podGroup("g", 3)
+		p.racks(map[string]int{"a/r": 79, "a/s": 80})
+		group := podGroup("g", 80)
 		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
-		pods := members("g", 3, "1", func(pod *corev1.Pod) {
+		pods := members("g", 80, "1", func(pod *corev1.Pod) {
 			pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: corev1.LabelHostname,
@@ -233,7 +233,7 @@ func TestADivisionIsProven(t *testing.T) {
 		}
 		p.after(time.Second)
 		p.filter(pods[0])
-		if diff := cmp.Diff(map[string]int{"a-s": 3}, p.placed("g")); diff != "" {
+		if diff := cmp.Diff(map[string]int{"a-s": 80}, p.placed("g")); diff != "" {
 			t.Errorf("places by rack (-want +got):\n%s", diff)
 		}
 	})

@@ -44,7 +44,7 @@ func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (o
 			return Outcome{Places: places, Placed: len(places), Kept: true}, false
 		}
 		p.Undo(before)
-		p.kept = kept
+		before, p.kept = p.Moves(), kept // to undo is to move
 		if outcome.Late = s.late(); outcome.Late || !again {
 			break
 		}
@@ -64,7 +64,7 @@ func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (
 			break
 		}
 		p.Undo(before)
-		p.kept = kept
+		before, p.kept = p.Moves(), kept
 		if outcome.Late = s.late(); outcome.Late {
 			break
 		}
@@ -200,25 +200,32 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	return slots
 }
 
-// put puts pods of one kind on nodes as they are divided. If one does not fit, it notes how many do on that node.
+// put puts pods of one kind on nodes as they are divided. It reports false if some do not fit, and has noted then how many do on
+// each of these nodes.
 func (s *nearness) put(kind []*cluster.Pod, division *topology.Division, places *[]Place) bool {
+	all := true
 	for _, share := range division.Nodes {
-		for n := range share.Pods {
-			pod := kind[n]
+		for n, pod := range kind[:share.Pods] {
 			if s.plan.batch(pod).trial.Verdict(share.Node) != predicates.Fits {
-				of := s.plan.kinds.of(pod)
-				if s.most[of] == nil {
-					s.most[of] = map[int32]int32{}
-				}
-				s.most[of][share.Node] = int32(n)
-				return false
+				s.bound(pod, share.Node, n)
+				all = false
+				break
 			}
 			s.plan.Put(pod, share.Node)
 			*places = append(*places, Place{Pod: pod, Node: share.Node})
 		}
 		kind = kind[share.Pods:]
 	}
-	return true
+	return all
+}
+
+// bound notes how many pods like one fit on a node.
+func (s *nearness) bound(pod *cluster.Pod, node int32, fit int) {
+	kind := s.plan.kinds.of(pod)
+	if s.most[kind] == nil {
+		s.most[kind] = map[int32]int32{}
+	}
+	s.most[kind][node] = int32(fit) //nolint:gosec // no more than a gang has
 }
 
 // learn notes what a trial lacked that had room for more pods than the ones before.
