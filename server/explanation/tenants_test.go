@@ -2,6 +2,8 @@ package explanation_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,18 +76,17 @@ func own(all ...*explanation.Pod) (nodes []string) {
 	return nodes
 }
 
+// machines finds the names of nodes.
+var machines = regexp.MustCompile(machine + "[a-z0-9]*")
+
 // leaks returns what a text names that who sees one namespace may not know.
 func leaks(text, others string, own []string) string {
 	if strings.Contains(text, others) {
 		return "another namespace"
 	}
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) }) {
-		named := false
-		for _, node := range own {
-			named = named || node == word
-		}
-		if strings.HasPrefix(word, machine) && !named {
-			return "node " + word
+	for _, node := range machines.FindAllString(text, -1) {
+		if !slices.Contains(own, node) {
+			return "node " + node
 		}
 	}
 	return ""
