@@ -126,6 +126,24 @@ func TestWhyAGangWaitsIsToldByItsReason(t *testing.T) {
 	}
 }
 
+// A gang may have lost its places to one of another namespace, or be to start with one.
+func TestTheWordsOfWhyAGangWaitsAreNotTold(t *testing.T) {
+	const words = "its places were needed by others/train, which has a higher priority"
+	for _, places := range []*Places{nil, {Wanted: 2, Found: 2}, {Wanted: 2, Found: 1, Short: 1}} {
+		gangs := &Gangs{Gangs: []Gang{{
+			Details: core.Details{Summary: core.Summary{Name: "lab/train", Why: words, Reason: status.Unschedulable}}, Places: places,
+		}}}
+		if text := printed(gangs.brief()); !strings.Contains(text, "gang lab/train waits: ") || strings.Contains(text, "others/") {
+			t.Errorf("with places %+v:\n%s", places, text)
+		}
+	}
+	summary := core.Summary{Name: "lab/train", Why: words, Reason: status.Unschedulable}
+	pod := &Pod{Pod: "lab/a", Gang: &Membership{Gang: "lab/train", Stage: "pending", Why: words, brief: briefly(&summary)}}
+	if text := printed(pod.brief("lab")); !strings.Contains(text, "pending: no places were found") || strings.Contains(text, "others/") {
+		t.Errorf("of a pod:\n%s", text)
+	}
+}
+
 func TestAnAnswerHasABound(t *testing.T) {
 	for _, test := range []struct {
 		text string
