@@ -23,7 +23,7 @@ const (
 	secret = "secret"
 )
 
-// inquiry is what questions of a tenant came to.
+// inquiry tells how questions of a tenant fared, and one of others beside them.
 type inquiry struct {
 	asked    int      // questions of the tenant
 	before   int      // how many of these were answered when the one of others was
