@@ -131,7 +131,7 @@ func build(o Options, around surroundings) (*Server, error) {
 		Logger: o.Logger,
 		Components: slices.Concat(
 			api.components(b), front.components, https.components, view.components,
-			keepers, []app.Component{usage.Component(view.wait)}, ahead.components,
+			keepers, []app.Component{usage.Component(view.wait)}, ahead.components, newQuestions(b, api, view, ahead, profiles.InForce()),
 		),
 		Stops:    []app.Stop{{Name: "traces", Run: front.flush}, {Name: "calls", Run: front.drain}},
 		Patience: o.Config.Timeouts.Shutdown(),

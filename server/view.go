@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -17,12 +18,14 @@ import (
 	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/questions"
 )
 
 // view is where the view of the cluster comes from: an API server, or dumps, which are read at once.
 type view struct {
 	reservations *reservation.Keeper // nil without an API server
 	placeholders *placeholder.Placeholders
+	questions    *questions.Queue // nil without an API server
 	components   []app.Component
 	synced       func() bool
 	// wait returns when the view is complete.
@@ -41,6 +44,8 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		Changed: func() { v.placeholders.PlansChanged() },
 	})
 	u.Handled[reschedulingv1alpha1.ReschedulingPlans()] = keeper.Handler()
+	asked := questions.NewQueue(clock.RealClock{})
+	u.Handled[explanationv1alpha1.Questions()] = asked.Handler()
 	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
@@ -60,7 +65,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		}
 		return shown.WaitForSync(ctx)
 	}
-	v.reservations = keeper
+	v.reservations, v.questions = keeper, asked
 	v.placeholders = placeholder.New(placeholder.Options{
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper,
 		Client: placeholder.NewClient(a.quick.Core), Pods: shown, Namespace: namespace, Margin: gang.Margin,

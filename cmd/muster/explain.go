@@ -31,7 +31,7 @@ The file may have any object with templates of pods: one pod of each is asked ab
 A pod is judged on the cluster as it is now, by the profile of its spec.schedulerName. What
 kube-scheduler's own plugins say is not part of it, unless the profile runs them.
 
-` + whomItAsks + `
+` + whomItAsks + askedByQuestion + `
 
 The exit status is 0 for a pod that is bound or fits on a node, 3 for one that waits and
 fits on none, 1 after a failure and 2 after a wrong command line.`,

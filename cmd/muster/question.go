@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"muster.dev/muster/api/explanation/v1alpha1"
 )
 
 // question is about a pod or what makes pods, by its name or in a manifest.
@@ -32,7 +34,11 @@ func (q *question) explain(cmd *cobra.Command) (explaining, error) {
 		if kind := q.about.of.owner; kind != "" {
 			return a.muster.Owned(ctx, kind, name.in(a.namespace), name.name)
 		}
-		return a.muster.Explain(ctx, name.in(a.namespace), name.name)
+		told, err := a.muster.Explain(ctx, name.in(a.namespace), name.name)
+		if a.denied(err) {
+			return a.question(ctx, cmd, name.in(a.namespace), v1alpha1.About(v1alpha1.Pod, name.name), err)
+		}
+		return told, err
 	}, nil
 }
 

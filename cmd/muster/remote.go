@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -55,6 +56,9 @@ type asked struct {
 	rescheduler *remote.Client
 	// ours says that the command runs the muster itself.
 	ours bool
+	// cluster is the one whose muster is asked, nil for a URL. by is how, where that is not by a forwarded port.
+	cluster *kubeconfig.Cluster
+	by      string
 	// namespace is where objects are sought that are named without one.
 	namespace string
 	// stop must be called when all is asked.
@@ -64,7 +68,7 @@ type asked struct {
 // tell says first whom a command has asked, unless it runs that itself.
 func (a *asked) tell(cmd *cobra.Command, data bool) {
 	if !a.ours {
-		tellAsked(cmd, data, a.muster.String())
+		tellAsked(cmd, data, cmp.Or(a.by, a.muster.String()))
 	}
 }
 
@@ -167,7 +171,7 @@ func (f *remoteFlags) forwarded(cmd *cobra.Command, rescheduler string) (*asked,
 			return nil, err
 		}
 	}
-	return &asked{muster: muster, rescheduler: other, namespace: cluster.Namespace, stop: func() {
+	return &asked{muster: muster, rescheduler: other, cluster: cluster, namespace: cluster.Namespace, stop: func() {
 		for _, way := range ways {
 			way.Close()
 		}

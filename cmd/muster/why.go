@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"muster.dev/muster/api/explanation/v1alpha1"
 	"muster.dev/muster/inspect"
 )
 
@@ -36,7 +37,7 @@ deployment/NAME, job/NAME or jobset/NAME, it tells which of its pods wait and fo
 why their gangs do. Names are as there: TYPE/NAME, or TYPE and NAME, or NAMESPACE/NAME after
 the type.
 
-` + whomItAsks + `
+` + whomItAsks + askedByQuestion + `
 
 The exit status is 0 for a gang that does not wait, a plan that is carried out or was, and a
 pod that is bound or fits on a node, 3 for others, 1 after a failure and 2 after a wrong
@@ -125,6 +126,10 @@ func (f *whyFlags) why(cmd *cobra.Command) (func(context.Context, *asked) (answe
 			return owned, owned.Waits(), nil
 		case of.String() == gangType().String():
 			reasons, err := asked.muster.WhyGang(ctx, namespace, name.name)
+			if asked.denied(err) {
+				answer, err := asked.question(ctx, cmd, namespace, v1alpha1.About(v1alpha1.Gang, name.name), err)
+				return answer, err == nil && !answer.Placed(), err
+			}
 			if err != nil {
 				return nil, false, err
 			}

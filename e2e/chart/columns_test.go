@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -21,6 +22,7 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 	c := newCluster(t)
 	c.Must(muster.CreateCRDs(t.Context(), c.Dynamic))
 	c.createCustomResources()
+	c.createQuestion()
 	counts := map[string]any{
 		"phase": "Running", "scheduled": int64(3), "running": int64(2), "succeeded": int64(1), "failed": int64(0),
 		"conditions": []any{map[string]any{
@@ -35,6 +37,7 @@ func TestKubectlGetShowsWhatTheReadmeSays(t *testing.T) {
 		"nodeMetric": map[string]any{"nodeUsage": map[string]any{"resources": map[string]any{"cpu": "1500m", "memory": "2Gi"}}},
 	})
 	c.writeStatus(reschedulingv1alpha1.ReschedulingPlans(), "", "p", map[string]any{"phase": "Pending", "moved": "0/1", "message": "waits"})
+	c.writeStatus(explanationv1alpha1.Questions(), "default", "why", map[string]any{"outcome": "Waits", "summary": "waits"})
 
 	rows := columnsRow.FindAllStringSubmatch(textOf(t, chartDir, "README.md"), -1)
 	told := map[string]bool{}

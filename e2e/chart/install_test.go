@@ -76,6 +76,8 @@ func seldom() []string {
 		"delete pods.",
 		// The same happened to the same object again, and its event becomes a series (client-go, tools/events).
 		"patch events.events.k8s.io",
+		// An answer has stood for five minutes, and nobody has deleted it (server/questions).
+		"delete questions.explanation.muster.dev",
 		// The API server asks for it when resourceclaims/status is updated: no request is about it.
 		"update resourceclaims/binding.resource.k8s.io",
 	}
@@ -158,6 +160,7 @@ func (c *cluster) smoke(k *kubelet, startScheduler func()) {
 	s.devices()
 	s.preemption()
 	s.rescheduling()
+	s.questions()
 	served(c.T, k.url("http", portHealth, "/metrics"), k.url("http", portRescheduler, "/metrics"))
 }
 
@@ -191,8 +194,8 @@ func TestUpgradeAndUninstallLeaveCustomResourcesAlone(t *testing.T) {
 	_, err := said(t.Context(), c.kubectl(), apply...)
 	c.Must(err)
 	definitions := c.definitions()
-	if len(definitions) != 4 {
-		t.Errorf("%d CustomResourceDefinitions are there, want 4", len(definitions))
+	if len(definitions) != 5 {
+		t.Errorf("%d CustomResourceDefinitions are there, want 5", len(definitions))
 	}
 	// What the previous chart did is mode external; then to another mode, and back.
 	c.helm("upgrade", release, chartDir, "--values", way("external"), "--set=rescheduler.enabled=true")

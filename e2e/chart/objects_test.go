@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -19,7 +20,7 @@ func customResourceDefinitions() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 }
 
-// customResources that the chart defines.
+// customResources that the chart defines, and defined in its previous version.
 func customResources() []schema.GroupVersionResource {
 	return append(v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans())
 }
@@ -57,7 +58,17 @@ func (c *cluster) createCustom(resource schema.GroupVersionResource, namespace s
 	})
 }
 
-// createCustomResources creates one object of each of the chart's definitions.
+// createQuestion asks about a gang.
+func (c *cluster) createQuestion() {
+	c.Helper()
+	question, err := explanationv1alpha1.Encode(&explanationv1alpha1.Question{
+		ObjectMeta: metav1.ObjectMeta{Name: "why"}, Spec: explanationv1alpha1.About(explanationv1alpha1.Gang, "g"),
+	})
+	c.Must(err)
+	c.createCustom(explanationv1alpha1.Questions(), "default", question.Object)
+}
+
+// createCustomResources creates one object of each of the chart's definitions that the previous version has, too.
 func (c *cluster) createCustomResources() {
 	c.Helper()
 	for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {

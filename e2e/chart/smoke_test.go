@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -232,6 +233,22 @@ func (s *smoke) rescheduling() {
 	s.Eventually("a plan that ended long ago is deleted", func() error {
 		if _, err := plans.Get(s.Context(), "p", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is still there, error %w", err)
+		}
+		return nil
+	})
+}
+
+// questions asks as people do who cannot reach muster.
+func (s *smoke) questions() {
+	s.Helper()
+	s.createQuestion()
+	s.Eventually("a question is answered", func() error {
+		object, err := s.Dynamic.Resource(explanationv1alpha1.Questions()).Namespace("default").Get(s.Context(), "why", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if question, err := explanationv1alpha1.Decode(object); err != nil || question.Status.Summary == "" {
+			return fmt.Errorf("it is not, error %w", err)
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -53,7 +54,9 @@ func CreateCRDs(ctx context.Context, client dynamic.Interface) error {
 			return fmt.Errorf("create CRD %s: %w", definition.GetName(), err)
 		}
 	}
-	for _, resource := range append(v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans()) {
+	for _, resource := range append(
+		v1alpha1.Resources(), slov1alpha1.NodeMetrics(), reschedulingv1alpha1.ReschedulingPlans(), explanationv1alpha1.Questions(),
+	) {
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, await.Patience, true, func(ctx context.Context) (bool, error) {
 			_, err := client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 			if apierrors.IsNotFound(err) {

@@ -48,6 +48,10 @@ type Summary struct {
 	// Why it waits, in words; "" when it does not. Note is a further remark on it.
 	Why  string `json:"why,omitempty"`
 	Note string `json:"note,omitempty"`
+	// Reason is Why without words, and Wrong what makes no sense in what the gang asks for, "" for nothing. Other than Why they
+	// name no gang that has places or is to start together with it.
+	Reason status.Reason `json:"-"`
+	Wrong  string        `json:"-"`
 	// Denied is when it was denied last, Planned when its present plan was made, Deadline when
 	// that plan ends without quorum. They are zero when there is none.
 	Denied   time.Time `json:"denied,omitzero"`
@@ -167,14 +171,15 @@ func (s *State) summary(g *group, at Moment) Summary {
 	spec, not := g.asked()
 	if not != nil {
 		told.Leaving = len(g.those((*member).leaves))
-		told.Why = not.why
+		told.Why, told.Reason, told.Wrong = not.why, not.reason, not.why
 	} else {
 		told.Account, told.MinMember = part{g, spec}.account(at.Now), spec.MinMember
 		if !g.planned.IsZero() {
 			told.Deadline = g.deadline(spec)
 		}
 		if told.Bound+told.Succeeded+c[binding] < told.MinMember {
-			told.Why = s.whyNow(g, at)
+			waits := s.whyNow(g, at)
+			told.Why, told.Reason = waits.why, waits.reason
 		}
 		if g.lackedPlaces && s.whyItWaits(g) == g.waiting {
 			told.Found = min(g.found, told.Lacking)

@@ -27,18 +27,18 @@ func (s *State) whyItWaits(g *group) waiting {
 }
 
 // whyNow returns why a group waits for people who ask at a moment: on other nodes, a plan could find more.
-func (s *State) whyNow(g *group, at Moment) string {
+func (s *State) whyNow(g *group, at Moment) waiting {
 	waits := s.whyItWaits(g)
 	if waits.why == "" {
 		if parts, not := s.together(g); not != nil || !anyMissing(parts) {
-			return ""
+			return waiting{}
 		}
-		return "its members are there, and places for them have not been looked for yet"
+		return waiting{status.None, "its members are there, and places for them have not been looked for yet"}
 	}
 	if g.lackedPlaces && g.looked != at.Generation && waits == g.waiting {
-		return "when it was last planned: " + waits.why
+		waits.why = "when it was last planned: " + waits.why
 	}
-	return waits.why
+	return waits
 }
 
 // lackOf says which members of a bundle have to be created yet; nothing when none has.

@@ -115,7 +115,7 @@ func (x *Explainer) membership(pod *cluster.Pod) *Membership {
 	if !found {
 		return nil
 	}
-	return &Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why, Note: of.Note}
+	return &Membership{Gang: of.Name, Stage: m.Stage, Node: m.Node, Room: m.Room, Why: of.Why, Note: of.Note, brief: briefly(&of)}
 }
 
 // mostKinds is how many members without a place are looked at that are not known to be alike.

@@ -127,11 +127,19 @@ func (r *Gangs) Wide(t *inspect.Table) {
 	}
 }
 
+// State says in words whether the gang waits, and why.
+func (r *Gang) State() string {
+	if r.Why == "" {
+		return "gang " + r.Name + " does not wait"
+	}
+	return "gang " + r.Name + " waits: " + r.Why
+}
+
 func (r *Gang) head(t *inspect.Table) {
 	if r.Why == "" {
-		t.Row(inspect.Good("gang " + r.Name + " does not wait"))
+		t.Row(inspect.Good(r.State()))
 	} else {
-		t.Row(inspect.Doubtful("gang " + r.Name + " waits: " + r.Why))
+		t.Row(inspect.Doubtful(r.State()))
 	}
 	if r.Note != "" {
 		t.Row(inspect.Doubtful(r.Note))

@@ -29,7 +29,7 @@ type Nodes struct {
 	Nearest *Gap `json:"nearest,omitempty"`
 }
 
-// Gap names a node, and how much more it would have to have free to take a pod.
+// Gap names a node, and how much more it would have to have free to take a pod. Node is "" for who may not know it.
 type Gap struct {
 	Node  string              `json:"node"`
 	Lacks corev1.ResourceList `json:"lacks"`
@@ -89,7 +89,12 @@ func (n *Nodes) String() string {
 }
 
 // String is as in "node a lacks 2 cpu".
-func (g *Gap) String() string { return "node " + g.Node + " lacks " + amounts(g.Lacks) }
+func (g *Gap) String() string {
+	if g.Node == "" {
+		return "the nearest node lacks " + amounts(g.Lacks)
+	}
+	return "node " + g.Node + " lacks " + amounts(g.Lacks)
+}
 
 // reasonTooManyPods is against a node that may run no more pods.
 const reasonTooManyPods = "Too many pods"

@@ -58,6 +58,8 @@ type Membership struct {
 	Room record.Room `json:"room,omitempty"`
 	Why  string      `json:"why,omitempty"` // the gang waits
 	Note string      `json:"note,omitempty"`
+
+	brief string // Why, without names of others
 }
 
 // Placed says that the pod has a node, or that there is one that it fits on.

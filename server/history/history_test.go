@@ -52,7 +52,7 @@ func watch(t *testing.T, test func(*watched)) {
 
 // passes lets time pass, and the samples be taken that are due.
 func (w *watched) passes(minutes int) {
-	time.Sleep(time.Duration(minutes) * time.Minute)
+	time.Sleep(time.Duration(minutes) * time.Minute) //nolint:forbidigo // in a bubble
 	synctest.Wait()
 }
 

@@ -37,7 +37,7 @@ func whys() map[string]string {
 	return map[string]string{
 		"rbac.yaml":            "What muster may do, and its Lease.",
 		"rbac-scheduler.yaml":  "What the kube-scheduler beside muster may do: what Kubernetes grants its own, and a Lease.",
-		"rbac-people.yaml":     "What Kubernetes' roles for people gain: PodGroups, and what is planned.",
+		"rbac-people.yaml":     "What Kubernetes' roles for people gain: PodGroups, Questions, and what is planned.",
 		"accountpolicy.yaml":   "What the account of muster may change of pods and nodes, which a role cannot tell apart.",
 		"recordpolicy.yaml":    "Keeps what muster records on PodGroups from being forged.",
 		"gatepolicy.yaml":      "Gates members of gangs when they are created: muster lifts the gates.",

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
+	questions "muster.dev/muster/api/explanation/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/operators/kinds"
 )
@@ -71,6 +72,10 @@ func (l *look) needed() []right {
 			group: "resource.k8s.io", resource: "resourceclaims/" + part, verbs: []string{"update"}, otherwise: leftHeld,
 		})
 	}
+	const unanswered = "people who cannot reach muster's pages get no answer to their Questions"
+	rights = append(rights,
+		right{group: questions.Group, resource: questions.Resource, verbs: []string{"list", "watch", "delete"}, otherwise: unanswered},
+		right{group: questions.Group, resource: questions.Resource + "/status", verbs: []string{"patch"}, otherwise: unanswered})
 	if l.gated {
 		rights = append(rights, right{resource: "pods", verbs: []string{"patch"}})
 	}

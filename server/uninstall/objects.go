@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -244,7 +245,7 @@ func (f *finder) definitions() error {
 		switch group {
 		case slov1alpha1.Group:
 			peoples -= f.made
-		case reschedulingv1alpha1.Group:
+		case reschedulingv1alpha1.Group, explanationv1alpha1.Group: // muster would delete them as well
 			peoples = 0
 		}
 		name := fmt.Sprintf("CustomResourceDefinition %s, with %d objects", definition.GetName(), len(objects))

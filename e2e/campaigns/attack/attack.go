@@ -110,6 +110,7 @@ func All() []Attack {
 		connectionAttacks(),
 		pageAttacks(),
 		[]Attack{endlessGroups(), hugeGangs(), foreignGroup(), forgedCommit(), limitsWithoutEnd()},
+		[]Attack{endlessQuestions()},
 		[]Attack{tenantRights(), terminals(), createdVocabulary()},
 		hoards(),
 		ownerAttacks(),

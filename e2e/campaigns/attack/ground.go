@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	certutil "k8s.io/client-go/util/cert"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/e2e/binaries"
@@ -162,6 +163,9 @@ func (g *ground) ended() error {
 func (g *ground) clear(ctx context.Context) error {
 	now, all := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}
 	for _, namespace := range []string{tenantNamespace, othersNamespace} {
+		if err := g.dynamic.Resource(explanationv1alpha1.Questions()).Namespace(namespace).DeleteCollection(ctx, now, all); err != nil {
+			return fmt.Errorf("delete the Questions of %s: %w", namespace, err)
+		}
 		if err := g.dynamic.Resource(jobSets).Namespace(namespace).DeleteCollection(ctx, now, all); err != nil {
 			return fmt.Errorf("delete the JobSets of %s: %w", namespace, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
@@ -58,6 +59,15 @@ func tenantRights() Attack {
 			groups := u.dynamic.Resource(v1alpha1.ResourceOf(v1alpha1.GroupX)).Namespace(tenantNamespace)
 			_, err := groups.Patch(
 				ctx, "mine", "application/merge-patch+json", []byte(`{"status": {"phase": "Scheduled"}}`), metav1.PatchOptions{}, "status",
+			)
+			return err
+		}},
+		{"ask in another namespace", func(ctx context.Context, u *user) error {
+			return ask(ctx, u.dynamic, othersNamespace, "spy", "pod/theirs")
+		}},
+		{"answer a question", func(ctx context.Context, u *user) error {
+			_, err := u.dynamic.Resource(explanationv1alpha1.Questions()).Namespace(tenantNamespace).Patch(
+				ctx, "mine", "application/merge-patch+json", []byte(`{"status": {"summary": "all is well"}}`), metav1.PatchOptions{}, "status",
 			)
 			return err
 		}},

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/binaries"
 )
@@ -67,7 +68,7 @@ func (g *ground) createNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// admitTenant lets somebody do with pods, PodGroups and JobSets of one namespace what they like, and nothing else.
+// admitTenant lets somebody do with pods, PodGroups and JobSets of one namespace what they like, and ask there, and nothing else.
 func (g *ground) admitTenant(ctx context.Context) (err error) {
 	const name = "tenant"
 	if g.tenant, err = g.newUser(name); err != nil {
@@ -77,6 +78,10 @@ func (g *ground) admitTenant(ctx context.Context) (err error) {
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"*"}},
 		{APIGroups: []string{v1alpha1.GroupX, v1alpha1.GroupSigs}, Resources: []string{"podgroups"}, Verbs: []string{"*"}},
 		{APIGroups: []string{jobSets.Group}, Resources: []string{jobSets.Resource}, Verbs: []string{"*"}},
+		{
+			APIGroups: []string{explanationv1alpha1.Group}, Resources: []string{explanationv1alpha1.Resource},
+			Verbs: []string{"get", "list", "watch", "create", "delete", "deletecollection"},
+		},
 	}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},

@@ -35,6 +35,14 @@ type AbsenceError struct{ message string }
 
 func (e *AbsenceError) Error() string { return e.message }
 
+// DeniedError says that who asks may not look for the pods of a process, or not forward their ports.
+type DeniedError struct{ err error }
+
+func (e *DeniedError) Error() string { return e.err.Error() }
+
+// Unwrap is for [errors.Is].
+func (e *DeniedError) Unwrap() error { return e.err }
+
 // find returns the running pods of a process, the ready ones first. There is at least one.
 func find(ctx context.Context, client kubernetes.Interface, p Process, namespace string) ([]candidate, error) {
 	pods, where, err := list(ctx, client, p, namespace)
@@ -89,12 +97,12 @@ func list(ctx context.Context, client kubernetes.Interface, p Process, namespace
 	}
 	switch {
 	case apierrors.IsForbidden(err) && everywhere:
-		return nil, "", fmt.Errorf(
+		return nil, "", &DeniedError{fmt.Errorf(
 			"find the %s: you may list pods neither in all namespaces nor in %s: %w; name another with --muster-namespace, or ask for the "+
 				"verb list on pods", p.name, namespace, err,
-		)
+		)}
 	case apierrors.IsForbidden(err):
-		return nil, "", fmt.Errorf("find the %s: you may not list pods in namespace %s: %w", p.name, namespace, err)
+		return nil, "", &DeniedError{fmt.Errorf("find the %s: you may not list pods in namespace %s: %w", p.name, namespace, err)}
 	case err != nil:
 		return nil, "", fmt.Errorf("find the %s: %w", p.name, err)
 	case namespace != metav1.NamespaceAll:

@@ -79,10 +79,10 @@ func newDialer(config *rest.Config, at candidate) (httpstream.Dialer, error) {
 func refusal(at candidate, err error) error {
 	message := strings.TrimPrefix(err.Error(), "unable to upgrade connection: ")
 	if strings.Contains(message, "is forbidden: ") {
-		return fmt.Errorf(
+		return &DeniedError{fmt.Errorf(
 			"%s: you may not forward ports to it: %s; it takes the verb create on pods/portforward: 'kubectl auth can-i create "+
 				"pods/portforward -n %s'", at, message, at.namespace,
-		)
+		)}
 	}
 	return fmt.Errorf("%s: the API server does not forward its port: %w", at, err)
 }
