@@ -1,4 +1,5 @@
-// Package reservation keeps the room that plans of the rescheduler count on.
+// Package reservation keeps the room that plans of the rescheduler count on, and room for the pods of workloads that were
+// promised a place ([Keeper.Hold]).
 //
 // A [Keeper] follows the ReschedulingPlans, and makes two things of the plans that are being carried out:
 //
@@ -72,7 +73,8 @@ type Keeper struct {
 	since        since
 	reservations map[types.UID]*reservation // by the UID of the placeholder
 	bans         sets.Set[types.UID]        // plans that keep pods off the nodes that they leave
-	setbacks     map[types.UID]setback      // plans whose room was given up, until they are gone
+	setbacks     map[types.UID]setback      // plans, and holders, whose room was given up, until they are gone
+	held         map[types.UID]*holding     // by the holder
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -85,6 +87,7 @@ func New(o Options) *Keeper {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
 		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, reservations: map[types.UID]*reservation{},
 		setbacks: map[types.UID]setback{},
+		held:     map[types.UID]*holding{},
 		since:    map[types.UID]time.Time{},
 	}
 	if k.changed == nil {
@@ -214,6 +217,11 @@ func (k *Keeper) refresh() {
 			k.want(plan, wanted)
 		}
 	}
+	for _, h := range k.held {
+		if _, gaveUp := k.setbacks[h.holder]; !gaveUp {
+			h.want(wanted)
+		}
+	}
 	evictable := false // a pod that was spared so far
 	for uid, r := range k.reservations {
 		if next := wanted[uid]; next == nil || next.node != r.node {
@@ -222,16 +230,18 @@ func (k *Keeper) refresh() {
 			evictable = evictable || r.taker != ""
 		}
 	}
+	taken := sets.New[types.UID]()
 	for uid, r := range wanted {
 		if known := k.reservations[uid]; known != nil {
 			k.goOn(r, known)
 		}
 		r.taker = k.presentTaker(r)
+		taken.Insert(r.taker)
 	}
 	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
 		r := wanted[uid]
 		if r.taker == "" {
-			k.adopt(r, wanted)
+			k.adopt(r, taken)
 		}
 		switch {
 		case r.taker != "":
@@ -241,7 +251,7 @@ func (k *Keeper) refresh() {
 		}
 		k.reservations[uid] = r
 	}
-	k.inForce.Store(reserving.Len() > 0)
+	k.inForce.Store(reserving.Len() > 0 || len(wanted) > 0)
 	ended := k.bans.Difference(reserving)
 	if k.bans = reserving; ended.Len() > 0 || evictable {
 		k.cluster.NoteFreed()
