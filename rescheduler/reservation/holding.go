@@ -38,7 +38,7 @@ type Standing struct {
 	GaveUp bool
 }
 
-// holding is what is kept for a holder.
+// holding is the room that is kept for a holder.
 type holding struct {
 	holder types.UID
 	name   string
@@ -166,7 +166,7 @@ func (h *holding) want(wanted map[types.UID]*reservation) {
 	}
 }
 
-// isHeldFor reports whether a pod is one of those that may take the room, and is not bound yet.
+// isHeldFor reports whether a pod is of the set that the room is for, and not bound yet.
 func (r *reservation) isHeldFor(pod *cluster.Pod) bool {
 	set, is := r.of.is(pod)
 	return is && set == r.set && !r.of.counts.Has(pod.UID)

@@ -1,7 +1,7 @@
-// Package reservation keeps the room that plans of the rescheduler count on, and room for the pods of workloads that were
-// promised a place ([Keeper.Hold]).
+// Package reservation keeps the room that plans of the rescheduler count on, and room that pods were promised which are
+// yet to come.
 //
-// A [Keeper] follows the ReschedulingPlans, and makes two things of the plans that are being carried out:
+// A [Keeper] keeps what it is told to ([Keeper.Hold]). It follows the ReschedulingPlans, and makes two things of the plans that are being carried out:
 //
 //   - Reservations. Each replacement that is to come, and each pending pod that gets a place, has a placeholder
 //     on the node ([cluster.Cluster.Reserve]). So every reader of the view of the cluster sees that the room is

@@ -23,7 +23,7 @@ type reservation struct {
 	// One of the three is there.
 	controller  types.UID // of the replacement that it is for
 	beneficiary types.UID // the pod that it is for
-	of          *holding  // the holder has the pods that it is for, one of which takes it
+	of          *holding  // the holder of the pods that it is for: one takes it
 	set         string    // of these pods
 
 	leaves types.UID // the pod that makes room for itself elsewhere, of a replacement

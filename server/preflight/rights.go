@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -63,6 +64,15 @@ func (l *look) needed() []right {
 	for _, group := range []string{v1alpha1.GroupX, v1alpha1.GroupSigs} {
 		rights = append(rights, right{group: group, resource: "podgroups", verbs: []string{"get", "patch"}},
 			right{group: group, resource: "podgroups/status", verbs: []string{"patch"}})
+	}
+	if slices.Contains(l.Config.Gangs.Kinds, config.GangKindKueue) {
+		const unanswered = "the admission check muster.dev/placeable of Kueue is not answered"
+		for _, resource := range []string{"workloads", "admissionchecks", "resourceflavors"} {
+			rights = append(rights, right{group: "kueue.x-k8s.io", resource: resource, verbs: follow, otherwise: unanswered})
+		}
+		for _, resource := range []string{"workloads/status", "admissionchecks/status"} {
+			rights = append(rights, right{group: "kueue.x-k8s.io", resource: resource, verbs: []string{"patch"}, otherwise: unanswered})
+		}
 	}
 	const leftHeld = "devices that were allocated for a gang in vain stay held until kube-scheduler takes them back"
 	rights = append(rights, right{group: "resource.k8s.io", resource: "resourceclaims", verbs: []string{"get"}, otherwise: leftHeld})
