@@ -93,7 +93,7 @@ func (b *board) setWorkload(object *unstructured.Unstructured) {
 	delete(b.workloads, name)
 	w, concerns, err := read(object)
 	if err != nil {
-		b.log.Warn("cannot read a Workload", slog.String("workload", name.String()), slog.Any("err", err))
+		b.log.Warn("cannot read a Workload", slog.String("resource", "workloads/"+name.String()), slog.Any("err", err))
 		return
 	}
 	if concerns {
@@ -123,7 +123,7 @@ func (b *board) setFlavor(object *unstructured.Unstructured) {
 		Spec flavor `json:"spec"`
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &fields); err != nil {
-		b.log.Warn("cannot read a ResourceFlavor", slog.String("name", object.GetName()), slog.Any("err", err))
+		b.log.Warn("cannot read a ResourceFlavor", slog.String("resource", "resourceflavors/"+object.GetName()), slog.Any("err", err))
 		return
 	}
 	b.flavors[object.GetName()] = &fields.Spec
