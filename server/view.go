@@ -97,7 +97,8 @@ func answerKueue(b *base, a *api, u *app.Usage, profiles *predicates.Profiles, k
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper, Seed: rand.Uint64(),
 	})
 	maps.Copy(u.Handled, answers.Handled())
-	return []app.Component{app.Part("admission checks of Kueue", app.Leading, func(ctx context.Context) { answers.Run(ctx, a.Leader.Dynamic) })}
+	run := func(ctx context.Context) { answers.Run(ctx, a.Leader.Dynamic) }
+	return []app.Component{app.Part("admission checks of Kueue", app.Leading, run)}
 }
 
 // newDump is the view of dumps.

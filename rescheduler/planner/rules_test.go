@@ -75,7 +75,9 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "a pod whose topology Kueue was told", want: ReasonPinnedByKueue,
-			pod: pod("x-1", "a", "1", annotated("kueue.x-k8s.io/podset-required-topology", "rack"), annotated("rescheduling.muster.dev/movable", "true")),
+			pod: pod(
+				"x-1", "a", "1", annotated("kueue.x-k8s.io/podset-required-topology", "rack"), annotated("rescheduling.muster.dev/movable", "true"),
+			),
 		},
 		{
 			name: "a pod that Kueue has placed unasked", want: ReasonPinnedByKueue,

@@ -203,10 +203,14 @@ func TestRoomThatWasPromisedEnds(t *testing.T) {
 		kept map[string]int
 		want Standing
 	}{
-		"it is let":      {end: func(w *world) { w.keeper.Let("holder") }, kept: map[string]int{}},
-		"a node is gone": {end: (*world).loseNode, kept: map[string]int{"n1": 1}, want: Standing{Kept: map[string]int{"main": 1}, Came: map[string]int{}}},
+		"it is let": {end: func(w *world) { w.keeper.Let("holder") }, kept: map[string]int{}},
+		"a node is gone": {
+			end: (*world).loseNode, kept: map[string]int{"n1": 1},
+			want: Standing{Kept: map[string]int{"main": 1}, Came: map[string]int{}},
+		},
 		"the system needs it": {
-			end: (*world).systemPodCame, kept: map[string]int{}, want: Standing{Kept: map[string]int{"main": 2}, Came: map[string]int{}, GaveUp: true},
+			end: (*world).systemPodCame, kept: map[string]int{},
+			want: Standing{Kept: map[string]int{"main": 2}, Came: map[string]int{}, GaveUp: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,8 +243,8 @@ func (w *world) systemPodCame() {
 	object.Spec.Priority = new(int32(systemCriticalPriority))
 	w.set(object)
 	pod := w.cluster.PendingPod(types.UID("system"))
-	any := func(*cluster.Node) bool { return true }
-	if !w.keeper.GiveWay(pod, w.keeper.profiles.Of(pod.Spec.SchedulerName).Profile, any) {
+	anywhere := func(*cluster.Node) bool { return true }
+	if !w.keeper.GiveWay(pod, w.keeper.profiles.Of(pod.Spec.SchedulerName).Profile, anywhere) {
 		w.Fatal("nothing gave way")
 	}
 }

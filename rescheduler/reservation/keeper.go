@@ -1,7 +1,8 @@
 // Package reservation keeps the room that plans of the rescheduler count on, and room that pods were promised which are
 // yet to come.
 //
-// A [Keeper] keeps what it is told to ([Keeper.Hold]). It follows the ReschedulingPlans, and makes two things of the plans that are being carried out:
+// A [Keeper] keeps what it is told to ([Keeper.Hold]). It follows the ReschedulingPlans, and makes two things of the plans that
+// are being carried out:
 //
 //   - Reservations. Each replacement that is to come, and each pending pod that gets a place, has a placeholder
 //     on the node ([cluster.Cluster.Reserve]). So every reader of the view of the cluster sees that the room is
@@ -208,20 +209,7 @@ func (k *Keeper) Refresh() {
 
 // refresh makes the reservations be what the plans say. The caller holds the lock.
 func (k *Keeper) refresh() {
-	now, wanted := k.clock.Now(), map[types.UID]*reservation{}
-	reserving := sets.New[types.UID]()
-	k.since.see(k.plans, now)
-	for _, plan := range k.sorted() {
-		if k.keeps(plan, now) {
-			reserving.Insert(plan.UID)
-			k.want(plan, wanted)
-		}
-	}
-	for _, h := range k.held {
-		if _, gaveUp := k.setbacks[h.holder]; !gaveUp {
-			h.want(wanted)
-		}
-	}
+	wanted, reserving := k.wanted(k.clock.Now())
 	evictable := false // a pod that was spared so far
 	for uid, r := range k.reservations {
 		if next := wanted[uid]; next == nil || next.node != r.node {
@@ -256,6 +244,24 @@ func (k *Keeper) refresh() {
 	if k.bans = reserving; ended.Len() > 0 || evictable {
 		k.cluster.NoteFreed()
 	}
+}
+
+// wanted returns the reservations that plans and holders say, and the plans.
+func (k *Keeper) wanted(now time.Time) (wanted map[types.UID]*reservation, reserving sets.Set[types.UID]) {
+	wanted, reserving = map[types.UID]*reservation{}, sets.New[types.UID]()
+	k.since.see(k.plans, now)
+	for _, plan := range k.sorted() {
+		if k.keeps(plan, now) {
+			reserving.Insert(plan.UID)
+			k.want(plan, wanted)
+		}
+	}
+	for _, h := range k.held {
+		if _, gaveUp := k.setbacks[h.holder]; !gaveUp {
+			h.want(wanted)
+		}
+	}
+	return wanted, reserving
 }
 
 // Pass returns once the lock was free, and does nothing else. A canary calls it.

@@ -57,14 +57,17 @@ func newBoard(log *slog.Logger) *board {
 // handled returns the resources to follow, and who takes their objects.
 func (b *board) handled() map[schema.GroupVersionResource]cluster.CustomHandler {
 	return map[schema.GroupVersionResource]cluster.CustomHandler{
-		workloads():       handler(b, b.setWorkload, func(name types.NamespacedName) { delete(b.workloads, name) }, func() { clear(b.workloads) }),
-		admissionChecks(): handler(b, b.setCheck, func(name types.NamespacedName) { delete(b.checks, name.Name) }, func() { clear(b.checks) }),
-		resourceFlavors(): handler(b, b.setFlavor, func(name types.NamespacedName) { delete(b.flavors, name.Name) }, func() { clear(b.flavors) }),
+		workloads():       handler(b, b.setWorkload, b.workloads, func(name types.NamespacedName) types.NamespacedName { return name }),
+		admissionChecks(): handler(b, b.setCheck, b.checks, unscoped),
+		resourceFlavors(): handler(b, b.setFlavor, b.flavors, unscoped),
 	}
 }
 
-func handler(
-	b *board, set func(*unstructured.Unstructured), remove func(types.NamespacedName), drop func(),
+func unscoped(name types.NamespacedName) string { return name.Name }
+
+// handler takes in the objects of one of the maps of a board.
+func handler[K comparable, V any](
+	b *board, set func(*unstructured.Unstructured), all map[K]V, key func(types.NamespacedName) K,
 ) cluster.CustomHandler {
 	locked := func(change func()) {
 		b.mu.Lock()
@@ -75,9 +78,11 @@ func handler(
 	return cluster.CustomHandler{
 		Set: func(object metav1.Object) { locked(func() { set(object.(*unstructured.Unstructured)) }) },
 		Delete: func(object metav1.Object) {
-			locked(func() { remove(types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}) })
+			locked(func() {
+				delete(all, key(types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}))
+			})
 		},
-		Drop: func() { locked(drop) },
+		Drop: func() { locked(func() { clear(all) }) },
 	}
 }
 

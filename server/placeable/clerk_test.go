@@ -62,7 +62,7 @@ type kueue struct {
 	next  int
 }
 
-var named = sets.New("placeable") //nolint:gochecknoglobals // it is never changed
+var named = sets.New("placeable")
 
 func newKueue(room, looks int) *kueue {
 	s := &slots{free: room, changes: 1, looks: looks, kept: map[types.UID]int{}, came: map[types.UID]int{}}

@@ -72,7 +72,7 @@ func (c *Controller) Run(ctx context.Context, client dynamic.Interface) {
 func (c *Controller) look(ctx context.Context, client dynamic.Interface) {
 	now, shown := c.clock.Now(), c.board.read()
 	for _, object := range shown.inactive {
-		c.told("cannot say that an AdmissionCheck is answered", "admissionchecks/"+object.GetName(), activate(ctx, client, object, now))
+		c.told("admissionchecks/"+object.GetName(), activate(ctx, client, object, now))
 	}
 	c.rooms.begin(shown.workloads, shown.flavors)
 	for _, s := range c.clerk.look(now, shown.workloads, shown.checks) {
@@ -80,13 +80,13 @@ func (c *Controller) look(ctx context.Context, client dynamic.Interface) {
 		if err == nil {
 			c.board.wrote(written)
 		}
-		c.told("cannot answer the admission check of a Workload", "workloads/"+s.of.String(), err)
+		c.told("workloads/"+s.of.String(), err)
 	}
 }
 
 // told logs why something was not written, unless the watch will show that: somebody has changed the object.
-func (c *Controller) told(what, resource string, err error) {
+func (c *Controller) told(resource string, err error) {
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		c.log.Warn(what, slog.String("resource", resource), slog.Any("err", err))
+		c.log.Warn("cannot write about an admission check", slog.String("resource", resource), slog.Any("err", err))
 	}
 }

@@ -39,7 +39,8 @@ func TestAWorkloadIsReadyOnceAllItsPodsHaveAPlace(t *testing.T) {
 			want: "Pending: places for 2 of 3 pods main: 2 Insufficient cpu",
 		},
 		"fewer pods are admitted than were asked for": {
-			nodes: map[string]string{"a": "4"}, workload: job("w", 3, "", "count: 2", ""), want: fmt.Sprintf(readyFor, 2), kept: map[string]int{"a": 2},
+			nodes: map[string]string{"a": "4"}, workload: job("w", 3, "", "count: 2", ""), want: fmt.Sprintf(readyFor, 2),
+			kept: map[string]int{"a": 2},
 		},
 		"it has no pods": {workload: job("w", 0, "", "", ""), want: fmt.Sprintf(readyFor, 0)},
 		"a flavor says on which nodes": {
@@ -61,13 +62,14 @@ func TestAWorkloadIsReadyOnceAllItsPodsHaveAPlace(t *testing.T) {
 			want: "Pending: the ResourceFlavor gone is not there",
 		},
 		"Kueue says on which nodes": {
-			nodes: map[string]string{"a-1": "4", "a-2": "4", "b": "8"}, workload: job("w", 3, "", `topologyAssignment: {levels: [rack, kubernetes.io/hostname],
-      slices: [{domainCount: 2, valuesPerLevel: [{universal: r}, {individual: {prefix: a-, roots: ["1", "2"]}}], podCounts: {individual: [1, 2]}}]}`, ""),
+			nodes: map[string]string{"a-1": "4", "a-2": "4", "b": "8"}, workload: job("w", 3, "", `topologyAssignment: {
+      levels: [rack, kubernetes.io/hostname], slices: [{domainCount: 2, podCounts: {individual: [1, 2]},
+      valuesPerLevel: [{universal: r}, {individual: {prefix: a-, roots: ["1", "2"]}}]}]}`, ""),
 			want: fmt.Sprintf(readyFor, 3), kept: map[string]int{"a-1": 1, "a-2": 2},
 		},
 		"Kueue says on which nodes, and one is full": {
-			nodes: map[string]string{"a-1": "1", "a-2": "4", "b": "8"}, workload: job("w", 2, "", `topologyAssignment: {levels: [kubernetes.io/hostname],
-      slices: [{domainCount: 2, valuesPerLevel: [{individual: {prefix: a-, roots: ["1", "2"]}}], podCounts: {universal: 1}}]}`, ""),
+			nodes: map[string]string{"a-1": "1", "a-2": "4", "b": "8"}, workload: job("w", 2, "", `topologyAssignment: {
+      levels: [kubernetes.io/hostname], slices: [{domainCount: 2, valuesPerLevel: [{individual: {prefix: a-, roots: ["1", "2"]}}], podCounts: {universal: 1}}]}`, ""),
 			want: "Pending: places for 1 of 2 pods main: 2 node(s) didn't match Pod's node affinity/selector, 1 Insufficient cpu",
 		},
 		"its scheduler is nobody's": {
@@ -144,9 +146,11 @@ func TestRoomIsGivenToOthersWhenTimeIsUp(t *testing.T) {
 		want     string
 		kept     int
 	}{
-		"it is not":                      {after: keepFor - time.Second, want: fmt.Sprintf(readyFor, 2), kept: 2},
-		"Kueue waits for something else": {after: keepFor, want: "Retry: its pods have not come in 5m0s: the room that was kept is given to others"},
-		"its pods may run":               {after: keepFor, admitted: true, want: fmt.Sprintf(readyFor, 2)},
+		"it is not": {after: keepFor - time.Second, want: fmt.Sprintf(readyFor, 2), kept: 2},
+		"Kueue waits for something else": {
+			after: keepFor, want: "Retry: its pods have not come in 5m0s: the room that was kept is given to others",
+		},
+		"its pods may run": {after: keepFor, admitted: true, want: fmt.Sprintf(readyFor, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, job("w", 2, "", "", ""))
@@ -232,7 +236,8 @@ func TestQuotaThatIsLostTakesTheRoomWithIt(t *testing.T) {
 
 func TestTheMostImportantOfWorkloadsComesFirst(t *testing.T) {
 	later := strings.Replace(job("later", 2, "", "", ""), "00:00:00Z", "00:00:09Z", 1)
-	important := strings.Replace(strings.Replace(job("important", 2, "", "", ""), "00:00:00Z", "00:00:30Z", 1), "spec:\n", "spec:\n  priority: 1\n", 1)
+	important := strings.Replace(job("important", 2, "", "", ""), "00:00:00Z", "00:00:30Z", 1)
+	important = strings.Replace(important, "spec:\n", "spec:\n  priority: 1\n", 1)
 	w := newWorld(t, later, job("sooner", 2, "", "", ""), important)
 	for i, want := range []string{"important", "sooner", "later"} {
 		w.node(fmt.Sprint("node-", i), "4")

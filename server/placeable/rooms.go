@@ -225,9 +225,6 @@ func place(
 			against = lacking(&demands[i], count, first, result.Late, result.Cut)
 		}
 	}
-	if whole && !result.Kept {
-		return nil, against
-	}
 	return all, against
 }
 

@@ -2,6 +2,7 @@ package placeable
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -141,42 +142,43 @@ func read(object *unstructured.Unstructured) (w *workload, concerns bool, err er
 	for _, c := range status.AdmissionChecks {
 		w.checks[c.Name] = check{c.State, c.Message}
 	}
-	for _, given := range fields.Spec.PodSets {
-		set := podSet{name: given.Name, count: int(given.Count), template: &given.Template}
-		if ref := fields.Spec.PriorityClassRef; ref != nil && ref.Group == "scheduling.k8s.io" {
-			set.priority = fields.Spec.Priority
-		}
-		for i := range status.Admission.PodSetAssignments {
-			assigned := &status.Admission.PodSetAssignments[i]
-			if assigned.Name != set.name {
-				continue
-			}
-			if assigned.Count != nil {
-				set.count = int(*assigned.Count)
-			}
-			for _, flavor := range assigned.Flavors {
-				set.flavors = append(set.flavors, flavor)
-			}
-			slices.Sort(set.flavors)
-			set.flavors = slices.Compact(set.flavors)
-			set.domains = assigned.TopologyAssignment.domains()
-		}
-		for _, reclaimable := range status.ReclaimablePods {
-			if reclaimable.Name == set.name {
-				set.count -= int(reclaimable.Count)
-			}
-		}
-		for _, c := range status.AdmissionChecks {
-			for _, update := range c.PodSetUpdates {
-				if update.Name == set.name {
-					set.updates = append(set.updates, update)
-				}
-			}
-		}
-		set.count = max(set.count, 0)
-		w.sets = append(w.sets, set)
+	for i := range fields.Spec.PodSets {
+		w.sets = append(w.sets, fields.set(i))
 	}
 	return w, true, nil
+}
+
+// set returns a podSet as it is admitted.
+func (f *workloadFields) set(i int) podSet {
+	given := &f.Spec.PodSets[i]
+	set := podSet{name: given.Name, count: int(given.Count), template: &given.Template}
+	if ref := f.Spec.PriorityClassRef; ref != nil && ref.Group == "scheduling.k8s.io" {
+		set.priority = f.Spec.Priority
+	}
+	for i := range f.Status.Admission.PodSetAssignments {
+		assigned := &f.Status.Admission.PodSetAssignments[i]
+		if assigned.Name != set.name {
+			continue
+		}
+		if assigned.Count != nil {
+			set.count = int(*assigned.Count)
+		}
+		set.flavors = slices.Compact(slices.Sorted(maps.Values(assigned.Flavors)))
+		set.domains = assigned.TopologyAssignment.domains()
+	}
+	for _, reclaimable := range f.Status.ReclaimablePods {
+		if reclaimable.Name == set.name {
+			set.count = max(set.count-int(reclaimable.Count), 0)
+		}
+	}
+	for _, c := range f.Status.AdmissionChecks {
+		for _, update := range c.PodSetUpdates {
+			if update.Name == set.name {
+				set.updates = append(set.updates, update)
+			}
+		}
+	}
+	return set
 }
 
 // state returns what checks of some names say, "" where a workload has none of them, or one says something else. They are all answered

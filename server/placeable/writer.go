@@ -37,7 +37,9 @@ func identityOf(object metav1.Object) identity {
 }
 
 // say writes what is said of a workload, and returns the workload as it is then. It is refused if anybody has changed it since.
-func say(ctx context.Context, client dynamic.Interface, s said, checks sets.Set[string], now time.Time) (*unstructured.Unstructured, error) {
+func say(
+	ctx context.Context, client dynamic.Interface, s said, checks sets.Set[string], now time.Time,
+) (*unstructured.Unstructured, error) {
 	states, _, err := unstructured.NestedSlice(s.of.object.Object, "status", "admissionChecks")
 	if err != nil {
 		return nil, err
