@@ -69,7 +69,8 @@ func TestAWorkloadIsReadyOnceAllItsPodsHaveAPlace(t *testing.T) {
 		},
 		"Kueue says on which nodes, and one is full": {
 			nodes: map[string]string{"a-1": "1", "a-2": "4", "b": "8"}, workload: job("w", 2, "", `topologyAssignment: {
-      levels: [kubernetes.io/hostname], slices: [{domainCount: 2, valuesPerLevel: [{individual: {prefix: a-, roots: ["1", "2"]}}], podCounts: {universal: 1}}]}`, ""),
+      levels: [kubernetes.io/hostname], slices: [{domainCount: 2, podCounts: {universal: 1},
+      valuesPerLevel: [{individual: {prefix: a-, roots: ["1", "2"]}}]}]}`, ""),
 			want: "Pending: places for 1 of 2 pods main: 2 node(s) didn't match Pod's node affinity/selector, 1 Insufficient cpu",
 		},
 		"its scheduler is nobody's": {

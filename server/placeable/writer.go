@@ -74,7 +74,8 @@ func activate(ctx context.Context, client dynamic.Interface, object *unstructure
 }
 
 func patch(
-	ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, object *unstructured.Unstructured, status map[string]any,
+	ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, object *unstructured.Unstructured,
+	status map[string]any,
 ) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(map[string]any{"metadata": identityOf(object), "status": status})
 	if err != nil {
