@@ -214,6 +214,11 @@ install-check: ## Install muster without Helm by the commands of the pages, plac
 	@out=$$(cd e2e && go test ./chart -run '^TestInstalledAndUninstalledByTheCommandsOfThePages$$' -count=1 -v -timeout 20m) || { echo "$$out"; exit 1; }; \
 	echo "$$out" | grep -oE 'figure .*'
 
+.PHONY: kueue-check
+kueue-check: ## Have the real Kueue admit jobs by quotas larger than the room, with muster's admission check and without, and count what waits for a place
+	@out=$$(cd e2e && go test ./manifests -run '^TestKueueAdmitsOnlyWhatHasAPlace$$' -count=1 -v -timeout 60m) || { echo "$$out"; exit 1; }; \
+	echo "$$out" | grep -oE 'figure .*'
+
 .PHONY: test-whole
 test-whole: | $(RESULTS) ## Run the main module's tests at their full size
 	$(call go-test,whole,.,-count=1 -timeout 60m ./...)

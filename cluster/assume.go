@@ -242,10 +242,28 @@ func (l *ledger) unassume(uid types.UID, outcome string) {
 // keeps room for one that is to come. Its UID must be that of no other pod. Readers of the view take it for an
 // assumed pod that does not expire and must not be evicted. A placeholder that counts already moves.
 func (c *Cluster) Reserve(pod *Pod, node string) {
-	placeholder := *pod
-	placeholder.Placeholder = true
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.reserve(pod, node)
+}
+
+// ReserveAll is Reserve for several placeholders on a node, provided that it is still in the state given: else it returns
+// ErrNodeChanged, and nothing has changed.
+func (c *Cluster) ReserveAll(pods []*Pod, on *Node) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ledger.nodes.at(on.Index) != on {
+		return ErrNodeChanged
+	}
+	for _, pod := range pods {
+		c.reserve(pod, on.Name)
+	}
+	return nil
+}
+
+func (c *Cluster) reserve(pod *Pod, node string) {
+	placeholder := *pod
+	placeholder.Placeholder = true
 	c.claims.foresee(&placeholder)
 	c.ledger.put(&placeholder, node, decided)
 }

@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -18,6 +21,7 @@ import (
 	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/placeable"
 	"muster.dev/muster/server/questions"
 )
 
@@ -47,6 +51,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	asked := questions.NewQueue(clock.RealClock{})
 	u.Handled[explanationv1alpha1.Questions()] = asked.Handler()
 	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
+	answering := answerKueue(b, a, u, profiles, keeper)
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
 		Metadata: a.Metadata, FindOwner: b.Owners.Finder(a.Metadata),
@@ -70,7 +75,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper,
 		Client: placeholder.NewClient(a.quick.Core), Pods: shown, Namespace: namespace, Margin: gang.Margin,
 	})
-	v.components = append(v.components,
+	v.components = append(append(v.components, answering...),
 		app.Part("ReschedulingPlans", app.Always, func(ctx context.Context) {
 			if watcher.WaitForSync(ctx) != nil {
 				return // it was asked to stop
@@ -86,6 +91,19 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		app.Part("placeholder pods", app.Leading, v.placeholders.Run),
 	)
 	return v, nil
+}
+
+// answerKueue has the objects of Kueue followed where its pods are known at all, and its admission check answered.
+func answerKueue(b *base, a *api, u *app.Usage, profiles *predicates.Profiles, keeper *reservation.Keeper) []app.Component {
+	if !slices.Contains(b.Config.Gangs.Kinds, config.GangKindKueue) {
+		return nil
+	}
+	answers := placeable.New(placeable.Options{
+		Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles, Keeper: keeper, Seed: rand.Uint64(),
+	})
+	maps.Copy(u.Handled, answers.Handled())
+	run := func(ctx context.Context) { answers.Run(ctx, a.Leader.Dynamic) }
+	return []app.Component{app.Part("admission checks of Kueue", app.Leading, run)}
 }
 
 // newDump is the view of dumps.

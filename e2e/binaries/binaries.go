@@ -51,6 +51,7 @@ const (
 	// Controllers of others.
 	JobSet          Binary = "jobset"
 	LeaderWorkerSet Binary = "leaderworkerset"
+	Kueue           Binary = "kueue"
 )
 
 // program is built from a main package.
@@ -82,6 +83,7 @@ var extras = map[Binary]struct {
 	Helm:            {recipe: "helm", path: "helm.sh/helm/v4/cmd/helm"},
 	JobSet:          {recipe: "jobset", path: "sigs.k8s.io/jobset", source: "sigs.k8s.io/jobset"},
 	LeaderWorkerSet: {recipe: "leaderworkerset", path: "sigs.k8s.io/lws/cmd", source: "sigs.k8s.io/lws"},
+	Kueue:           {recipe: "kueue", path: "sigs.k8s.io/kueue/cmd/kueue", source: "sigs.k8s.io/kueue"},
 }
 
 // Set is a directory of binaries.

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -76,6 +77,26 @@ func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
 		return keyPair{}, fmt.Errorf("encode the key of %s: %w", template.Subject, err)
 	}
 	return keyPair{cert: encode("CERTIFICATE", der), key: encode("EC PRIVATE KEY", private)}, nil
+}
+
+// signItself returns a certificate for a server on 127.0.0.1 and under other names, which is its own authority.
+func signItself(names ...string) (keyPair, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048) // what operators read
+	if err != nil {
+		return keyPair{}, fmt.Errorf("generate a key: %w", err)
+	}
+	template := certificate(pkix.Name{CommonName: "muster-e2e"})
+	template.IsCA, template.BasicConstraintsValid = true, true
+	template.NotAfter = template.NotBefore.AddDate(1, 0, 0) // an operator may make another one some months before
+	template.KeyUsage |= x509.KeyUsageCertSign
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template.DNSNames = append([]string{"localhost"}, names...)
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return keyPair{}, fmt.Errorf("sign a certificate: %w", err)
+	}
+	return keyPair{cert: encode("CERTIFICATE", der), key: encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))}, nil
 }
 
 func certificate(subject pkix.Name) *x509.Certificate {

@@ -74,6 +74,7 @@ const (
 	ReasonLocalStorage   = "it has local storage"
 	ReasonClaims         = "it has persistent volumes"
 	ReasonNotSafe        = "it is annotated not to be evicted"
+	ReasonPinnedByKueue  = "Kueue's topology-aware scheduling has placed it"
 	ReasonPriority       = "its priority is protected"
 	ReasonHigherPriority = "its priority is higher"
 	ReasonSelector       = "its labels are not selected"
@@ -151,8 +152,21 @@ func (r *Rules) byKind(pod *cluster.Pod) string {
 		return ReasonNoController
 	case pod.Annotations[annotationSafeToEvict] == "false", preferNo, notToBeDisrupted(pod.Annotations):
 		return ReasonNotSafe
+	case isPinnedByKueue(pod):
+		return ReasonPinnedByKueue
 	}
 	return ""
+}
+
+// isPinnedByKueue reports whether Kueue's topology-aware scheduling has chosen where a pod runs: it would pin the replacement as well,
+// and counts places by itself. These annotations are on all such pods, one of them also where nobody has asked for a topology.
+func isPinnedByKueue(pod *cluster.Pod) bool {
+	for _, topology := range []string{"required", "preferred", "unconstrained", "slice-required"} {
+		if _, is := pod.Annotations["kueue.x-k8s.io/podset-"+topology+"-topology"]; is {
+			return true
+		}
+	}
+	return false
 }
 
 // isMovable reports whether an annotation by the pod's author says that it can be moved.

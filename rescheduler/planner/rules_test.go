@@ -74,6 +74,16 @@ func TestRules(t *testing.T) {
 			pod:  pod("x-1", "a", "1", annotated("descheduler.alpha.kubernetes.io/prefer-no-eviction", "true")), want: ReasonNotSafe,
 		},
 		{
+			name: "a pod whose topology Kueue was told", want: ReasonPinnedByKueue,
+			pod: pod(
+				"x-1", "a", "1", annotated("kueue.x-k8s.io/podset-required-topology", "rack"), annotated("rescheduling.muster.dev/movable", "true"),
+			),
+		},
+		{
+			name: "a pod that Kueue has placed unasked", want: ReasonPinnedByKueue,
+			pod: pod("x-1", "a", "1", annotated("kueue.x-k8s.io/podset-unconstrained-topology", "true")),
+		},
+		{
 			name: "a pod with an emptyDir", pod: pod("x-1", "a", "1", with(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})),
 			want: ReasonLocalStorage,
 		},

@@ -73,7 +73,7 @@ func (k *Keeper) places(pod *cluster.Pod, profile *predicates.Profile) []Place {
 	var places []Place
 	for _, r := range fitting {
 		place := Place{Node: r.node, placeholder: r.pod.UID, own: sets.New(r.pod.UID), differs: differs.Has(r), leaves: r.leaves}
-		if r.beneficiary == "" {
+		if r.beneficiary == "" && r.of == nil {
 			// The plan was proven in its order: what it holds for later steps has room once it is
 			// their turn. A pending pod comes after all steps.
 			for uid, other := range k.reservations {
@@ -153,7 +153,7 @@ func (k *Keeper) Concerns(pod *cluster.Pod) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range k.reservations {
-		if r.beneficiary == pod.UID || r.controller != "" && r.controller == controller {
+		if r.beneficiary == pod.UID || r.controller != "" && r.controller == controller || r.of != nil && r.isHeldFor(pod) {
 			return true
 		}
 	}

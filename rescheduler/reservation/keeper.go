@@ -1,6 +1,8 @@
-// Package reservation keeps the room that plans of the rescheduler count on.
+// Package reservation keeps the room that plans of the rescheduler count on, and room that pods were promised which are
+// yet to come.
 //
-// A [Keeper] follows the ReschedulingPlans, and makes two things of the plans that are being carried out:
+// A [Keeper] keeps what it is told to ([Keeper.Hold]). It follows the ReschedulingPlans, and makes two things of the plans that
+// are being carried out:
 //
 //   - Reservations. Each replacement that is to come, and each pending pod that gets a place, has a placeholder
 //     on the node ([cluster.Cluster.Reserve]). So every reader of the view of the cluster sees that the room is
@@ -72,7 +74,8 @@ type Keeper struct {
 	since        since
 	reservations map[types.UID]*reservation // by the UID of the placeholder
 	bans         sets.Set[types.UID]        // plans that keep pods off the nodes that they leave
-	setbacks     map[types.UID]setback      // plans whose room was given up, until they are gone
+	setbacks     map[types.UID]setback      // plans, and holders, whose room was given up, until they are gone
+	held         map[types.UID]*holding     // by the holder
 }
 
 // tick is how often it is looked whether plans have expired, or pods have lost what they took.
@@ -85,6 +88,7 @@ func New(o Options) *Keeper {
 		log: o.Logger, clock: o.Clock, cluster: o.Cluster, profiles: o.Profiles, changed: o.Changed,
 		news: make(chan struct{}, 1), plans: map[string]*v1alpha1.ReschedulingPlan{}, reservations: map[types.UID]*reservation{},
 		setbacks: map[types.UID]setback{},
+		held:     map[types.UID]*holding{},
 		since:    map[types.UID]time.Time{},
 	}
 	if k.changed == nil {
@@ -205,15 +209,7 @@ func (k *Keeper) Refresh() {
 
 // refresh makes the reservations be what the plans say. The caller holds the lock.
 func (k *Keeper) refresh() {
-	now, wanted := k.clock.Now(), map[types.UID]*reservation{}
-	reserving := sets.New[types.UID]()
-	k.since.see(k.plans, now)
-	for _, plan := range k.sorted() {
-		if k.keeps(plan, now) {
-			reserving.Insert(plan.UID)
-			k.want(plan, wanted)
-		}
-	}
+	wanted, reserving := k.wanted(k.clock.Now())
 	evictable := false // a pod that was spared so far
 	for uid, r := range k.reservations {
 		if next := wanted[uid]; next == nil || next.node != r.node {
@@ -222,16 +218,18 @@ func (k *Keeper) refresh() {
 			evictable = evictable || r.taker != ""
 		}
 	}
+	taken := sets.New[types.UID]()
 	for uid, r := range wanted {
 		if known := k.reservations[uid]; known != nil {
 			k.goOn(r, known)
 		}
 		r.taker = k.presentTaker(r)
+		taken.Insert(r.taker)
 	}
 	for _, uid := range slices.Sorted(maps.Keys(wanted)) {
 		r := wanted[uid]
 		if r.taker == "" {
-			k.adopt(r, wanted)
+			k.adopt(r, taken)
 		}
 		switch {
 		case r.taker != "":
@@ -241,11 +239,29 @@ func (k *Keeper) refresh() {
 		}
 		k.reservations[uid] = r
 	}
-	k.inForce.Store(reserving.Len() > 0)
+	k.inForce.Store(reserving.Len() > 0 || len(wanted) > 0)
 	ended := k.bans.Difference(reserving)
 	if k.bans = reserving; ended.Len() > 0 || evictable {
 		k.cluster.NoteFreed()
 	}
+}
+
+// wanted returns the reservations that plans and holders say, and the plans.
+func (k *Keeper) wanted(now time.Time) (wanted map[types.UID]*reservation, reserving sets.Set[types.UID]) {
+	wanted, reserving = map[types.UID]*reservation{}, sets.New[types.UID]()
+	k.since.see(k.plans, now)
+	for _, plan := range k.sorted() {
+		if k.keeps(plan, now) {
+			reserving.Insert(plan.UID)
+			k.want(plan, wanted)
+		}
+	}
+	for _, h := range k.held {
+		if _, gaveUp := k.setbacks[h.holder]; !gaveUp {
+			h.want(wanted)
+		}
+	}
+	return wanted, reserving
 }
 
 // Pass returns once the lock was free, and does nothing else. A canary calls it.

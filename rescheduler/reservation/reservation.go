@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,14 +15,16 @@ import (
 
 // reservation is room on a node for one pod.
 type reservation struct {
-	plan types.UID
+	plan types.UID    // or the holder
 	pod  *cluster.Pod // the placeholder
 	node string
 	turn int // of its kind within the plan
 
-	// One of the two is "".
+	// One of the three is there.
 	controller  types.UID // of the replacement that it is for
 	beneficiary types.UID // the pod that it is for
+	of          *holding  // the holder of the pods that it is for: one takes it
+	set         string    // of these pods
 
 	leaves types.UID // the pod that makes room for itself elsewhere, of a replacement
 	called string    // the name of the one pod that it is for, "" when the controller gives new names
@@ -83,12 +86,12 @@ func (k *Keeper) Reserved(pods []*cluster.Pod) (placeholders sets.Set[types.UID]
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, pod := range pods {
-		store := k.profiles.Of(pod.Spec.SchedulerName)
-		for uid, r := range k.reservations {
-			if store != nil && r.open && (r.isFor(pod, store.Profile) || r.isReplacedBy(pod)) {
-				placeholders.Insert(uid)
-			}
+	for uid, r := range k.reservations {
+		if r.open && slices.ContainsFunc(pods, func(pod *cluster.Pod) bool {
+			store := k.profiles.Of(pod.Spec.SchedulerName)
+			return store != nil && (r.isFor(pod, store.Profile) || r.isReplacedBy(pod))
+		}) {
+			placeholders.Insert(uid)
 		}
 	}
 	return placeholders

@@ -129,7 +129,10 @@ func (k *Keeper) Report() []About {
 	var all []About
 	for _, r := range k.reservations {
 		about := About{Plan: names[r.plan], Node: r.node, For: "pod " + string(r.beneficiary), Taker: cmp.Or(string(r.taker), "-"), Open: r.open}
-		if r.beneficiary == "" {
+		switch {
+		case r.of != nil:
+			about.Plan, about.For = "-", "pod of "+r.of.name
+		case r.beneficiary == "":
 			about.For = "pod of controller " + string(r.controller)
 		}
 		all = append(all, about)

@@ -14,6 +14,9 @@ import (
 
 // isFor reports whether a pod is one that the reservation is for, or another one of its kind.
 func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool {
+	if r.of != nil {
+		return r.isHeldFor(pod)
+	}
 	if r.beneficiary != "" {
 		return r.beneficiary == pod.UID
 	}
@@ -23,7 +26,7 @@ func (r *reservation) isFor(pod *cluster.Pod, profile *predicates.Profile) bool 
 // isReplacedBy reports whether a pod of any kind has come in the place of the one that leaves: it has the same
 // controller, and was not there before.
 func (r *reservation) isReplacedBy(pod *cluster.Pod) bool {
-	return r.open && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
+	return r.open && r.of == nil && r.beneficiary == "" && r.isCalled(pod) && pod.UID != r.leaves && pod.Namespace == r.pod.Namespace &&
 		isControlledBy(pod, r.controller) && !r.siblings.Has(pod.UID) && !r.earlier.Has(pod.UID)
 }
 
@@ -112,23 +115,20 @@ func (k *Keeper) presentTaker(r *reservation) types.UID {
 }
 
 // adopt finds who came to the place of a replacement while this process was not there, or
-// together with others of a gang.
-func (k *Keeper) adopt(r *reservation, others map[types.UID]*reservation) {
+// together with others of a gang, beside pods that have taken other places.
+func (k *Keeper) adopt(r *reservation, taken sets.Set[types.UID]) {
 	node := k.cluster.Snapshot().NodeByName(r.node)
 	if node == nil || r.beneficiary != "" || !r.open {
 		return
 	}
-	taken := sets.New(r.leaves)
-	for _, other := range others {
-		taken.Insert(other.taker)
-	}
 	for _, pod := range node.Pods {
 		store := k.profiles.Of(pod.Spec.SchedulerName)
-		if pod.Placeholder || store == nil || taken.Has(pod.UID) || r.siblings.Has(pod.UID) || r.earlier.Has(pod.UID) {
+		if pod.Placeholder || store == nil || pod.UID == r.leaves || taken.Has(pod.UID) || r.siblings.Has(pod.UID) || r.earlier.Has(pod.UID) {
 			continue
 		}
 		if r.isFor(pod, store.Profile) || r.isReplacedBy(pod) {
 			r.taker = pod.UID
+			taken.Insert(pod.UID)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -65,6 +66,7 @@ func (l *look) needed() []right {
 		rights = append(rights, right{group: group, resource: "podgroups", verbs: []string{"get", "patch"}},
 			right{group: group, resource: "podgroups/status", verbs: []string{"patch"}})
 	}
+	rights = append(rights, l.ofKueue(follow)...)
 	const leftHeld = "devices that were allocated for a gang in vain stay held until kube-scheduler takes them back"
 	rights = append(rights, right{group: "resource.k8s.io", resource: "resourceclaims", verbs: []string{"get"}, otherwise: leftHeld})
 	for _, part := range []string{"status", "binding"} {
@@ -112,6 +114,21 @@ func (l *look) needed() []right {
 			rights = append(rights,
 				right{group: "coordination.k8s.io", resource: "leases", verbs: follow, namespace: namespace, name: name})
 		}
+	}
+	return rights
+}
+
+// ofKueue are the rights to answer Kueue's admission check.
+func (l *look) ofKueue(verbs []string) (rights []right) {
+	if !slices.Contains(l.Config.Gangs.Kinds, config.GangKindKueue) {
+		return nil
+	}
+	const unanswered = "the admission check muster.dev/placeable of Kueue is not answered"
+	for _, resource := range []string{"workloads", "admissionchecks", "resourceflavors"} {
+		rights = append(rights, right{group: "kueue.x-k8s.io", resource: resource, verbs: verbs, otherwise: unanswered})
+	}
+	for _, resource := range []string{"workloads/status", "admissionchecks/status"} {
+		rights = append(rights, right{group: "kueue.x-k8s.io", resource: resource, verbs: []string{"patch"}, otherwise: unanswered})
 	}
 	return rights
 }
