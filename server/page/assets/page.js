@@ -51,6 +51,7 @@ const panels = {
     draw: (answer) => answer instanceof Error || drawProcess(at('process'), answer),
   },
   summary: { title: 'the summary', into: at('summary'), draw: summary },
+  matches: { title: 'what the filter takes', into: at('matches'), draw: matches },
 };
 const failures = new Map(); // errors of panels that could not be drawn, by name
 
@@ -71,9 +72,11 @@ function drawn(name, answer) {
 // filtered has what the filter takes be shown.
 function filtered() {
   for (const name of ['pending', 'gangs', 'classes']) if (known[name]) drawn(name, known[name]);
-  matches();
+  drawn('matches');
   if (['live', 'dump', 'failed'].includes(document.body.dataset.state)) state(...stateOf());
 }
+
+let taken = 0; // pending pods that the filter takes
 
 // matches says how much of what there is the filter takes, and offers namespaces.
 function matches() {
@@ -81,6 +84,7 @@ function matches() {
   const gangs = known.gangs?.gangs ?? [];
   const classes = known.classes?.classes ?? [];
   filter.offer(new Set([...pods.map(({ pod }) => pod), ...gangs.map(({ gang }) => gang), ...classes.map(({ firstPod }) => firstPod)].map(namespaceOf)));
+  taken = pods.filter((pod) => takesPod(filter, pod)).length;
   const of = (all, takes, one, many) => `${filter.active ? `${count(all.filter((each) => takes(filter, each)).length)} of ` : ''}${count(all.length)} ${all.length === 1 ? one : many}`;
   at('matches').textContent = `${of(pods, takesPod, 'pending pod', 'pending pods')}, ${of(gangs, takesGang, 'gang', 'gangs')}, ${of(classes, takesClass, 'class', 'classes')}`;
 }
@@ -138,7 +142,7 @@ function stateOf() {
     return [`this page failed to draw ${[...failures.keys()].map((name) => panels[name].title).join(', ')}: ${error}`, 'failed'];
   }
   const waiting = known.pending?.pods?.length;
-  const matching = filter.active ? `${count(known.pending?.pods?.filter((pod) => takesPod(filter, pod)).length ?? 0)} of ` : '';
+  const matching = filter.active ? `${count(taken)} of ` : '';
   const pending = waiting === undefined ? '' : `; ${matching}${count(waiting)} ${waiting === 1 ? 'pod' : 'pods'} pending${matching && ' shown'}`;
   const dump = known.status?.snapshot;
   return dump ? [`a snapshot of a cluster, which does not change: ${dump.join(', ')}${pending}`, 'dump'] : [`live${pending}`, 'live'];
@@ -163,7 +167,7 @@ const live = new Live(
     }
     if (told.length > 0) {
       drawn('summary');
-      matches();
+      drawn('matches');
     }
     seen = new Date();
     state(...stateOf());
