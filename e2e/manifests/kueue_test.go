@@ -166,7 +166,8 @@ func (r *replay) look(ctx context.Context) (done int) {
 			done++
 			continue
 		}
-		if owners := w.GetOwnerReferences(); !meta.IsStatusConditionTrue(conditions, "Admitted") || len(owners) != 1 || !waiting.Has(owners[0].UID) {
+		owners := w.GetOwnerReferences()
+		if !meta.IsStatusConditionTrue(conditions, "Admitted") || len(owners) != 1 || !waiting.Has(owners[0].UID) {
 			delete(r.since, w.GetName())
 			continue
 		}

@@ -27,8 +27,8 @@ func TestEachFieldIsToldOrKeptBack(t *testing.T) {
 		},
 	} {
 		told := toldOf(of)
-		for i := range of.NumField() {
-			name := of.Field(i).Name
+		for field := range of.Fields() {
+			name := field.Name
 			if is := slices.Contains(kept, name); is == told[name] {
 				t.Errorf("%s.%s: told %t, kept back %t: say which in brief.go or here", of.Name(), name, told[name], is)
 			}
@@ -44,7 +44,9 @@ func toldOf(of reflect.Type) map[string]bool {
 	pod.First = []string{"ns/gang"}
 	brief, briefGang := pod.brief("ns"), gang.brief()
 	var value reflect.Value
-	for _, v := range []any{brief.Pod, *brief.Gang, brief.Room, *brief.Room.Nearest, briefGang, briefGang.Seeking[0], *briefGang.Places, briefGang.Summary} {
+	for _, v := range []any{
+		brief.Pod, *brief.Gang, brief.Room, *brief.Room.Nearest, briefGang, briefGang.Seeking[0], *briefGang.Places, briefGang.Summary,
+	} {
 		if reflect.TypeOf(v) == of {
 			value = reflect.ValueOf(v)
 		}
@@ -85,12 +87,12 @@ func fill(v reflect.Value) {
 			v.Set(reflect.ValueOf(time.Unix(1, 0)))
 			return
 		}
-		if m, is := v.Addr().Interface().(*Membership); is {
+		if m, is := reflect.TypeAssert[*Membership](v.Addr()); is {
 			m.brief = "x"
 		}
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i))
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field)
 			}
 		}
 	default:

@@ -79,7 +79,7 @@ func TestAnAskerIsAnsweredAndLeavesNothing(t *testing.T) {
 				if err != nil || len(left.Items) > 0 {
 					t.Errorf("%d questions are left, error %v", len(left.Items), err)
 				}
-				time.Sleep(time.Hour) //nolint:forbidigo // in a bubble
+				time.Sleep(time.Hour)
 			})
 		})
 	}
