@@ -234,8 +234,9 @@ func drawsThePast(t *testing.T, s served) {
 	if !strings.HasPrefix(said, "4 pods waitingat most 40, at ") || !strings.Contains(said, ": 4 at the end, at most 40") {
 		t.Errorf("the first one says %q", said)
 	}
-	if got := eval[string](b, `document.querySelectorAll('#past figcaption')[4].textContent`); !strings.HasPrefix(got, "0 failed calls a minutenone since ") {
-		t.Errorf("the last one says %q", got)
+	last := eval[string](b, `document.querySelectorAll('#past figcaption')[4].textContent`)
+	if !strings.HasPrefix(last, "0 failed calls a minutenone since ") {
+		t.Errorf("the last one says %q", last)
 	}
 	if bars := eval[int](b, `document.querySelectorAll('#past path')[3].getAttribute('d').match(/M/g).length`); bars != 59 {
 		t.Errorf("59 minutes with calls are %d bars", bars)
