@@ -241,7 +241,8 @@ func drawsThePast(t *testing.T, s served) {
 	if bars := eval[int](b, `document.querySelectorAll('#past path')[3].getAttribute('d').match(/M/g).length`); bars != 59 {
 		t.Errorf("59 minutes with calls are %d bars", bars)
 	}
-	if got := eval[string](b, `document.querySelector('#past path').getAttribute('d').match(/M82,40V2(?=M)/)?.[0] ?? 'none'`); got != "M82,40V2" {
+	got := eval[string](b, `document.querySelector('#past path').getAttribute('d').match(/M82,40V2(?=M)/)?.[0] ?? 'none'`)
+	if got != "M82,40V2" {
 		t.Errorf("the highest bar is not where its minute is: %s", got)
 	}
 	b.run(chromedp.Click(`#past summary`))
@@ -251,9 +252,15 @@ func drawsThePast(t *testing.T, s served) {
 
 func isNotReadyWhileAway(t *testing.T, s served) {
 	b := s.looks(t)
-	b.eventually("it is ready", `document.querySelector('#process').checkVisibility() && document.querySelector('#process').textContent.startsWith('ready')`)
+	b.eventually(
+		"it is ready",
+		`document.querySelector('#process').checkVisibility() && document.querySelector('#process').textContent.startsWith('ready')`,
+	)
 	eval[bool](b, `(window.there = window.fetch, window.fetch = () => Promise.reject(new TypeError('Failed to fetch')), true)`)
-	b.eventually("it is away", `/^muster cannot be reached; what is shown is as of .*\d:\d\d/.test(document.querySelector('#state').textContent)`)
+	b.eventually(
+		"it is away",
+		`/^muster cannot be reached; what is shown is as of .*\d:\d\d/.test(document.querySelector('#state').textContent)`,
+	)
 	if said := eval[string](b, `document.querySelector('header').innerText`); strings.Contains(said, "ready") {
 		t.Errorf("it is away, and the first line says %q", said)
 	}
@@ -268,8 +275,11 @@ func takesNamesAsTexts(t *testing.T, s served) {
 	b := s.looks(t)
 	const evil = `<img src=x onerror=alert(1)>"'`
 	b.pretends("debug/pending", `{ pods: [{ pod: 'evil/<img>', why: '<img>', owners: [{ kind: '<img>', name: '<img src=x>' }] }] }`)
-	b.pretends("debug/gangs", `{ gangs: [{ gang: 'evil/<img>', why: `+"`"+evil+"`"+`, note: '<img>', minMember: 1, bound: 0, binding: 0, held: 0, placed: 0,
-		pending: 1, lacking: 1, ready: 1, since: '<img>' }] }`)
+	b.pretends(
+		"debug/gangs",
+		`{ gangs: [{ gang: 'evil/<img>', why: `+"`"+evil+"`"+`, note: '<img>', minMember: 1, bound: 0, binding: 0, held: 0, placed: 0,
+		pending: 1, lacking: 1, ready: 1, since: '<img>' }] }`,
+	)
 	b.pretends("debug/equivalence", `{ classes: [{ class: '<img>', profile: '<img>', firstPod: '<img>/x',
 		owner: { kind: '<img>', namespace: 'n', name: '<img>' },
 		calls: 1, hits: 0, judged: 1, fitting: 1, bytes: 1, pods: [], present: [] }] }`)

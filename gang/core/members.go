@@ -25,7 +25,7 @@ func (e Seen) apply(t *turn) {
 	}
 	if g := t.join(e.Pod); g != nil {
 		p := g.members[e.UID]
-		before := p.pod
+		before, was := p.pod, p.ready()
 		g.heard = g.heard && maps.Equal(p.pod.Annotations, e.Pod.Annotations) && p.pod.Affiliation.AsksAsMuchAs(&e.Pod.Affiliation)
 		p.pod, g.dirty = e.Pod, true
 		t.root(g, membership.Root(e.Pod))
@@ -34,6 +34,9 @@ func (e Seen) apply(t *turn) {
 			t.enter(p, onNode(e.Pod))
 			p.place = e.Pod.Spec.NodeName
 		case !p.ready():
+			if was { // what the last plan found was for other members
+				g.looked = 0
+			}
 			t.giveUp(p, ErrGone)
 		case g.leads(t.view):
 			steering{t}.withdraw(p)
@@ -132,6 +135,9 @@ func (t *turn) group(key membership.Key, created time.Time) *group {
 // leave forgets a member.
 func (t *turn) leave(g *group, uid types.UID) {
 	p := g.members[uid]
+	if p.stage == pending && p.ready() { // the last plan was for it, too
+		g.looked = 0
+	}
 	t.giveUp(p, ErrGone)
 	g.counts[p.stage]--
 	delete(g.members, uid)

@@ -296,6 +296,11 @@ const (
 	fewSituations = 200
 )
 
+// wrongOnce are seeds of situations that were explained wrongly before.
+func wrongOnce() []uint64 {
+	return []uint64{87020882140097172} // the last plan was for a member that is being deleted now
+}
+
 // TestExplanationsAddUp looks at situations that follow from MUSTER_SEED, or at the one that EXPLAIN_SEED names.
 func TestExplanationsAddUp(t *testing.T) {
 	if text := os.Getenv("EXPLAIN_SEED"); text != "" {
@@ -329,11 +334,15 @@ func TestExplanationsAddUp(t *testing.T) {
 	var all verdict
 	var mu sync.Mutex
 	var running sync.WaitGroup
+	seeds := wrongOnce()
+	for i := range count {
+		seeds = append(seeds, first<<32+uint64(i))
+	}
 	lanes := runtime.GOMAXPROCS(0)
 	for lane := range lanes {
 		running.Go(func() {
-			for i := lane; i < count; i += lanes {
-				c := &checker{t: t, cfg: cfg, seed: first<<32 + uint64(i)}
+			for i := lane; i < len(seeds); i += lanes {
+				c := &checker{t: t, cfg: cfg, seed: seeds[i]}
 				c.s = situationOf(c.seed)
 				c.check()
 				mu.Lock()
@@ -350,7 +359,7 @@ func TestExplanationsAddUp(t *testing.T) {
 	for _, wrong := range all.first {
 		t.Error(wrong)
 	}
-	t.Logf("figure explain_situations=%d", count)
+	t.Logf("figure explain_situations=%d", len(seeds))
 	t.Logf("figure explain_contradictions=%d", all.contradictions)
 	t.Logf("figure explain_untrue=%d", all.untrue)
 }
