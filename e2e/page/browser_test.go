@@ -129,6 +129,21 @@ func (b *browser) eventually(what, expression string) {
 	}
 }
 
+// click clicks on what is seen at the place of an element. The page looks and clicks at once: between the two of a mouse, what is
+// drawn again may have moved.
+func (b *browser) click(selector string) {
+	b.Helper()
+	b.eventually("there is "+selector+" to click on", fmt.Sprintf(`((element) => {
+		element?.scrollIntoView({ block: 'center' });
+		const [box] = element?.getClientRects() ?? [];
+		const seen = box && document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+		if (!seen || !element.contains(seen)) return false;
+		element.focus({ preventScroll: true });
+		seen.click();
+		return true;
+	})(document.querySelector(%q))`, selector))
+}
+
 // theme has the system be light or dark.
 func (b *browser) theme(theme string) {
 	b.Helper()

@@ -82,14 +82,14 @@ func filtersByLink(t *testing.T, s served) {
 	b.eventually("how many are left", `
 		document.querySelector('#matches').textContent === '1 of 3 pending pods, 1 of 2 gangs, 1 of 2 classes' &&
 		document.querySelector('#state').textContent.endsWith('; 1 of 3 pods pending shown')`)
-	b.run(chromedp.Click(`#gangs h3 a`))
+	b.click(`#gangs h3 a`)
 	b.eventually("a link keeps the filter", `location.search === '?namespace=shop' && location.hash === '#gang=shop%2Fnightly'`)
 
 	other := newBrowser(t)
 	other.run(chromedp.Navigate("http://" + s.debug + "/?namespace=nowhere&text=%3Cb%3E#cluster"))
 	other.eventually("a link is followed, also to a namespace in which nothing waits", `
 		document.querySelector('#filter-namespace').value === 'nowhere' && document.querySelector('#filter-text').value === '<b>'`)
-	other.run(chromedp.Click(`#filter [type=reset]`))
+	other.click(`#filter [type=reset]`)
 	other.eventually("and left", `location.search === '' && document.querySelector('#filter-namespace').value === '' &&
 		location.hash === '#cluster' && document.activeElement.id === 'filter-text'`)
 }
@@ -163,7 +163,7 @@ func tellsPlacesApart(t *testing.T, s served) {
 		gang: 'ml/found-0', label: 'l', why: 'w', minMember: 64, bound: 0, binding: 0, held: 0, placed: 0, pending: 64, lacking: 64, ready: 64,
 		members: [], places: { wanted: 64, found: 62, short: 2, against: [{ reason: 'Insufficient cpu', nodes: 9 }] },
 	}] }`)
-	b.run(chromedp.Click(`#gangs h3 a`))
+	b.click(`#gangs h3 a`)
 	b.eventually("of a gang that is opened, how many places there are now", `
 		document.querySelector('#opened-gang caption')?.textContent === 'Now there are places for 62 of 64 that need one: 2 short.' &&
 		document.querySelector('#opened-gang tbody').textContent === 'Insufficient cpu9' &&
@@ -216,7 +216,7 @@ func namesClasses(t *testing.T, s served) {
 	b.pretends("debug/equivalence/hash-0", `{
 		class: 'hash-0', firstPod: 'ml/gone-0', owner: { kind: 'Job', namespace: 'ml', name: 'train' }, profile: 'p', calls: 9,
 		hits: 0, judged: 1, fitting: 1, bytes: 1, pods: ['ml/gone-0', 'ml/train-9'], present: ['ml/train-9'], nodes: [] }`)
-	b.run(chromedp.Click(`#classes tbody a`))
+	b.click(`#classes tbody a`)
 	b.eventually("links lead to pods that there are", `
 		[...document.querySelectorAll('#opened-class .told a')].map((one) => one.textContent).join() === 'ml/train-9,Every node' &&
 		document.querySelector('#opened-class .counts').textContent.includes('1 that were asked about are gone')`)
@@ -245,7 +245,7 @@ func drawsThePast(t *testing.T, s served) {
 	if got != "M82,40V2" {
 		t.Errorf("the highest bar is not where its minute is: %s", got)
 	}
-	b.run(chromedp.Click(`#past summary`))
+	b.click(`#past summary`)
 	b.eventually("the same as a table", `document.querySelectorAll('#past tbody tr').length === 60 &&
 		document.querySelector('#past tbody tr').textContent.endsWith('41259,0000')`)
 }

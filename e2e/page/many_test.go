@@ -16,7 +16,7 @@ func TestThePageDrawsManyNodes(t *testing.T) {
 	b := newBrowser(t)
 	b.run(chromedp.Navigate("http://" + serve(t, "node").debug))
 	b.eventually("the node has a cell", `document.querySelectorAll('#heat li').length === 1`)
-	b.run(chromedp.Click(`#heat-table summary`))
+	b.click(`#heat-table summary`)
 	eval[bool](b, b.script("many"))
 	b.eventually("5,000 nodes are drawn", `Array.isArray(window.redrawn)`)
 	took := eval[[]any](b, `window.redrawn`)

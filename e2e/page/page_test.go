@@ -174,7 +174,8 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		return reasons.length === 2 && /^3 pods without an owner in default, for .*gang default\/training: /.test(reasons[0]) &&
 			/^1 pod without an owner in default, for less than a minutekube-scheduler has found no node$/.test(reasons[1]);
 	})()`)
-	b.run(chromedp.Click(`#pending details:last-of-type summary`), chromedp.Click(`#pending details:last-of-type a`))
+	b.click(`#pending details:last-of-type summary`)
+	b.click(`#pending details:last-of-type a`)
 	b.eventually("why a pod waits, two clicks away", `
 		document.querySelector('#opened-pod .why')?.textContent === 'It waits: it fits on no node.' &&
 		/NodeResourcesFit[^]*Insufficient cpu[^]*12/.test(document.querySelector('#opened-pod tbody').textContent) &&
@@ -204,7 +205,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		document.querySelector('#heat li').textContent.includes('8 %')`)
 	b.run(chromedp.Click(`//label[contains(., 'requests')]`))
 
-	b.run(chromedp.Click(`#heat-table summary`))
+	b.click(`#heat-table summary`)
 	b.eventually("the map is a table as well", `document.querySelectorAll('#heat-table tbody tr:not([hidden])').length === 12`)
 	b.run(chromedp.Focus(`#heat li[tabindex="0"]`), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.End))
 	b.eventually("the keyboard walks through the nodes", `
@@ -224,9 +225,9 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		[...document.querySelectorAll('#heat li')].at(-1).textContent.includes('88 %')`)
 	b.eventually("what had the focus has it still", `document.activeElement.textContent.startsWith('worker-12')`)
 
-	b.run(chromedp.Click(`#pause`))
+	b.click(`#pause`)
 	b.eventually("it says that it is paused", `document.querySelector('#state').textContent === 'paused'`)
-	b.run(chromedp.Click(`#pause`))
+	b.click(`#pause`)
 	b.eventually("it goes on", `document.querySelector('#state').textContent === 'live; 3 pods pending'`)
 
 	b.eventually("it is ready, and says so", `document.querySelector('#process').textContent === 'ready'`)
@@ -236,7 +237,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		b.screenshot(theme)
 	}
 	b.choose("group", "zone")
-	b.run(chromedp.Click(`#heat li`))
+	b.click(`#heat li`)
 	b.eventually("a node is open", `document.querySelector('#opened-node tbody') !== null`)
 	b.violates("opened")
 	b.choose("group", "")
@@ -273,7 +274,7 @@ func TestThePageShowsTheClusterAndKeepsUpWithIt(t *testing.T) {
 		p.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 13`)
 		p.eventually("the plans are drawn", `document.querySelectorAll('#plans svg .move').length === 6`)
 		p.isContent(strings.TrimPrefix(address, "http://"))
-		p.run(chromedp.Click(`footer a`))
+		p.click(`footer a`)
 		p.eventually(
 			"the index, whose links hold", `[...document.querySelectorAll('a')].some((a) => new URL(a.href).pathname === '`+prefix+`/debug/nodes')`,
 		)

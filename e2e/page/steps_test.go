@@ -10,29 +10,29 @@ import (
 // opensWhatThereIs follows the links to a gang, its member, a class, a plan and a node, each at a URL of its own.
 func (b *browser) opensWhatThereIs() {
 	b.Helper()
-	b.run(chromedp.Click(`#gangs h3 a`))
+	b.click(`#gangs h3 a`)
 	b.eventually("a gang, its members and their stages", `
 		location.hash === '#gang=default%2Ftraining' && document.querySelector('#opened-pod').childElementCount === 0 &&
 		[...document.querySelectorAll('#opened-gang tbody tr')]
 			.filter((row) => /^trainer-\d(pending|placed|held)/.test(row.textContent)).length === 3`)
-	b.run(chromedp.Click(`#opened-gang tbody a`))
+	b.click(`#opened-gang tbody a`)
 	b.eventually("a member of it", `
 		/^It waits as a member of gang/.test(document.querySelector('#opened-pod .why')?.textContent) &&
 		location.hash.startsWith('#pod=default%2Ftrainer-')`)
 	b.eventually("the class of pods of a controller", `document.querySelector('#classes tbody a') !== null`)
-	b.run(chromedp.Click(`#classes tbody a`))
+	b.click(`#classes tbody a`)
 	b.eventually("what is remembered of a class", `
 		location.hash.startsWith('#class=') &&
 		/profile default-scheduler: \d+ calls/.test(document.querySelector('#opened-class .counts')?.textContent)`)
 	b.eventually("the plans", `document.querySelector('#plans h3 a') !== null`)
-	b.run(chromedp.Click(`#plans h3 a`))
+	b.click(`#plans h3 a`)
 	b.eventually("a plan of its own", `
 		location.hash === '#plan=makeroom-1' && document.querySelectorAll('#opened-plan svg .move').length === 3`)
-	b.run(chromedp.Click(`#heat li`))
+	b.click(`#heat li`)
 	b.eventually("a node, what is on it and what it offers", `
 		location.hash === '#node=worker-1' && /nvidia.com\/gpu requested/.test(document.querySelector('#opened-node dl')?.textContent) &&
 		[...document.querySelectorAll('#opened-node tbody tr')].some((row) => /^default\/web-\d+1.5 cores1 GiB/.test(row.textContent))`)
-	b.run(chromedp.Click(`#opened-node .opener a`))
+	b.click(`#opened-node .opener a`)
 	b.eventually("all is closed", `[...document.querySelectorAll('.opened')].every((place) => place.childElementCount === 0)`)
 }
 
