@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,7 @@ import (
 type watched struct {
 	*testing.T
 	cluster                 *cluster.Cluster
-	gangs, answered, failed int
+	gangs, answered, failed atomic.Int64
 	keeper                  *history.Keeper
 }
 
@@ -33,10 +34,10 @@ func watch(t *testing.T, test func(*watched)) {
 			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Minute,
 		})}
 		w.keeper = history.New(history.Options{
-			Clock: clock.RealClock{}, Cluster: w.cluster, GangsWaiting: func() int { return w.gangs },
-			Calls: func() (answered, failed int) { return w.answered, w.failed },
+			Clock: clock.RealClock{}, Cluster: w.cluster, GangsWaiting: func() int { return int(w.gangs.Load()) },
+			Calls: func() (answered, failed int) { return int(w.answered.Load()), int(w.failed.Load()) },
 		})
-		w.answered, w.failed = 1000, 100 // before it runs
+		w.tells(0, 1000, 100) // before it runs
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -48,6 +49,13 @@ func watch(t *testing.T, test func(*watched)) {
 		cancel()
 		<-done
 	})
+}
+
+// tells has so many gangs wait from now on, and calls be counted.
+func (w *watched) tells(gangs, answered, failed int64) {
+	w.gangs.Store(gangs)
+	w.answered.Store(answered)
+	w.failed.Store(failed)
 }
 
 // passes lets time pass, and the samples be taken that are due.
@@ -82,7 +90,7 @@ func TestAMinuteTellsWhatWaitsAndWhatHappenedInIt(t *testing.T) {
 		w.set("a", "")
 		w.set("b", "")
 		w.set("elsewhere", "node") // it never waited here
-		w.gangs, w.answered, w.failed = 1, 1007, 102
+		w.tells(1, 1007, 102)
 		w.passes(1)
 		for _, step := range []struct {
 			what string
@@ -90,7 +98,7 @@ func TestAMinuteTellsWhatWaitsAndWhatHappenedInIt(t *testing.T) {
 			want history.Minute
 		}{
 			{"as it began", func() {}, history.Minute{PodsWaiting: 2, GangsWaiting: 1, Calls: 7, FailedCalls: 2}},
-			{"one is bound", func() { w.set("a", "node"); w.gangs, w.answered = 0, 1010 }, history.Minute{PodsWaiting: 1, PodsBound: 1, Calls: 3}},
+			{"one is bound", func() { w.set("a", "node"); w.tells(0, 1010, 102) }, history.Minute{PodsWaiting: 1, PodsBound: 1, Calls: 3}},
 			{"told again", func() { w.set("a", "node") }, history.Minute{PodsWaiting: 1}},
 			{"one goes", func() {
 				gone := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b", UID: "b"}}
