@@ -224,6 +224,7 @@ func namesClasses(t *testing.T, s served) {
 
 func drawsThePast(t *testing.T, s served) {
 	b := s.looks(t)
+	b.pretends("debug/history", `{ minutes: [] }`)
 	b.eventually("the first minute is not over", `document.querySelector('#past').textContent.startsWith('Nothing yet')`)
 	b.pretends("debug/history", `{ minutes: Array.from({ length: 60 }, (_, i) => ({
 		end: new Date(Date.now() - 60000 * (59 - i)).toISOString(), podsWaiting: i === 20 ? 40 : i % 5,
