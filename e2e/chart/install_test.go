@@ -78,6 +78,10 @@ func seldom() []string {
 		"patch events.events.k8s.io",
 		// An answer has stood for five minutes, and nobody has deleted it (server/questions).
 		"delete questions.explanation.muster.dev",
+		// Kueue is not in this cluster. The test of its admission check answers a real one (e2e/manifests, server/placeable).
+		"list workloads.kueue.x-k8s.io", "watch workloads.kueue.x-k8s.io", "patch workloads/status.kueue.x-k8s.io",
+		"list admissionchecks.kueue.x-k8s.io", "watch admissionchecks.kueue.x-k8s.io", "patch admissionchecks/status.kueue.x-k8s.io",
+		"list resourceflavors.kueue.x-k8s.io", "watch resourceflavors.kueue.x-k8s.io",
 		// The API server asks for it when resourceclaims/status is updated: no request is about it.
 		"update resourceclaims/binding.resource.k8s.io",
 	}
