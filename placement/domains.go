@@ -29,7 +29,7 @@ func newDomains(plan *Plan, pod *cluster.Pod, pods int) *domains {
 	slots := map[string]int64{}
 	for node := range snap.Nodes() {
 		if value, has := node.Labels[key]; has && trial.Verdict(node.Index) == predicates.Fits {
-			slots[value] += int64(slotsOn(plan.Node(node.Index), pod))
+			slots[value] += int64(Slots(plan.Node(node.Index), pod))
 		}
 	}
 	values := make([]string, 0, len(slots))
@@ -69,19 +69,20 @@ func (d *domains) rank(index int32, turn int) float64 {
 	return float64((int(d.of[index]) + turn - 1) % d.count)
 }
 
-// slotsOn returns how many pods like one there is room for on a node.
-func slotsOn(node *cluster.Node, pod *cluster.Pod) int {
-	free := room(node)
-	slots := node.Allocatable.Pods - int64(len(node.Pods))
-	fit := func(free, asked int64) {
+// Slots returns how many pods like one there is room for on a node, one beside the other.
+func Slots(node *cluster.Node, pod *cluster.Pod) int {
+	asked, offered, taken := &pod.Requests, &node.Allocatable, &node.Requested
+	slots := offered.Pods - int64(len(node.Pods))
+	limit := func(asked, free int64) {
 		if asked > 0 {
 			slots = min(slots, free/asked)
 		}
 	}
-	fit(free.MilliCPU, pod.Requests.MilliCPU)
-	fit(free.Memory, pod.Requests.Memory)
-	for _, s := range pod.Requests.Scalars {
-		fit(free.Scalar(s.Name), s.Amount)
+	limit(asked.MilliCPU, offered.MilliCPU-taken.MilliCPU)
+	limit(asked.Memory, offered.Memory-taken.Memory)
+	limit(asked.EphemeralStorage, offered.EphemeralStorage-taken.EphemeralStorage)
+	for _, scalar := range asked.Scalars {
+		limit(scalar.Amount, offered.Scalar(scalar.Name)-taken.Scalar(scalar.Name))
 	}
-	return int(max(slots, 0))
+	return int(max(0, slots))
 }

@@ -145,7 +145,7 @@ func (r *rearrangement) roomFor(k *kind) bool {
 	trial, slots := r.plan.batch(k.pods[0]).trial, 0
 	for node := range r.plan.Snapshot().Nodes() {
 		if !r.plan.avoided[node.Index] && trial.Verdict(node.Index) == predicates.Fits {
-			if slots += max(1, slotsOn(r.plan.Node(node.Index), k.pods[0])); slots >= len(k.pods) {
+			if slots += max(1, Slots(r.plan.Node(node.Index), k.pods[0])); slots >= len(k.pods) {
 				return true
 			}
 		}

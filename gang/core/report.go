@@ -177,12 +177,14 @@ func (s *State) summary(g *group, at Moment) Summary {
 		if !g.planned.IsZero() {
 			told.Deadline = g.deadline(spec)
 		}
-		if told.Bound+told.Succeeded+c[binding] < told.MinMember {
-			waits := s.whyNow(g, at)
-			told.Why, told.Reason = waits.why, waits.reason
-		}
-		if g.lackedPlaces && s.whyItWaits(g) == g.waiting {
-			told.Found = min(g.found, told.Lacking)
+		if short := told.Bound+told.Succeeded+c[binding] < told.MinMember; short || g.lackedPlaces {
+			waits := s.whyItWaits(g)
+			if g.lackedPlaces && waits == g.waiting {
+				told.Found = min(g.found, told.Lacking)
+			}
+			if short {
+				told.Why, told.Reason = s.whyNow(g, waits, at), waits.reason
+			}
 		}
 	}
 	told.Pending -= told.Leaving - c[leaving]

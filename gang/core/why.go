@@ -26,19 +26,19 @@ func (s *State) whyItWaits(g *group) waiting {
 	return g.waiting
 }
 
-// whyNow returns why a group waits for people who ask at a moment: on other nodes, a plan could find more.
-func (s *State) whyNow(g *group, at Moment) waiting {
-	waits := s.whyItWaits(g)
+// whyNow returns in words why a group waits, for people who ask at a moment. It tells them of a reason that was found in an older
+// state of the cluster, and of a group that waits though nothing keeps it.
+func (s *State) whyNow(g *group, waits waiting, at Moment) string {
 	if waits.why == "" {
 		if parts, not := s.together(g); not != nil || !anyMissing(parts) {
-			return waiting{}
+			return ""
 		}
-		return waiting{status.None, "its members are there, and places for them have not been looked for yet"}
+		return "its members are there, and places for them have not been looked for yet"
 	}
 	if g.lackedPlaces && g.looked != at.Generation && waits == g.waiting {
-		waits.why = "when it was last planned: " + waits.why
+		return "when it was last planned: " + waits.why
 	}
-	return waits
+	return waits.why
 }
 
 // lackOf says which members of a bundle have to be created yet; nothing when none has.

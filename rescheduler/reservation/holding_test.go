@@ -115,7 +115,7 @@ func withTaken(kept map[string]int, node string) map[string]int {
 
 func TestRoomEndsAsPodsAreBound(t *testing.T) {
 	for name, test := range map[string]struct {
-		take, bind string // where the room is that the pod takes, and where it is bound
+		take, bind string // the node of the room that the pod takes, and the node to which it is bound
 		kept       map[string]int
 	}{
 		"to the room that it took":            {take: "n1", bind: "n1", kept: map[string]int{"n2": 1}},

@@ -13,6 +13,7 @@ import (
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/predicates"
 )
@@ -207,7 +208,7 @@ func (x *Explainer) alone(pod *cluster.Pod, snap *cluster.Snapshot) Seeking {
 	nodes, told.Alone = x.survey(store, pod, snap).nodes()
 	for i := range nodes {
 		if nodes[i].Fits {
-			told.Rooms += rooms(&pod.Requests, snap.NodeByName(nodes[i].Node).WithoutPod(pod.UID))
+			told.Rooms += int64(placement.Slots(snap.NodeByName(nodes[i].Node).WithoutPod(pod.UID), pod))
 		}
 	}
 	told.Refused = refusals(nodes)

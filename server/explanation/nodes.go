@@ -196,24 +196,6 @@ func sorted(list corev1.ResourceList) []corev1.ResourceName {
 	return names
 }
 
-// rooms returns how many pods of some requests have room on a node, one beside the other.
-func rooms(asked *cluster.Resources, node *cluster.Node) int64 {
-	offered, taken := &node.Allocatable, &node.Requested
-	fit := offered.Pods - int64(len(node.Pods))
-	limit := func(asked, free int64) {
-		if asked > 0 {
-			fit = min(fit, free/asked)
-		}
-	}
-	limit(asked.MilliCPU, offered.MilliCPU-taken.MilliCPU)
-	limit(asked.Memory, offered.Memory-taken.Memory)
-	limit(asked.EphemeralStorage, offered.EphemeralStorage-taken.EphemeralStorage)
-	for _, scalar := range asked.Scalars {
-		limit(scalar.Amount, offered.Scalar(scalar.Name)-taken.Scalar(scalar.Name))
-	}
-	return max(0, fit)
-}
-
 // refusals are the objections to nodes, those to most nodes first.
 func refusals(nodes []Node) []Refusal {
 	counts := map[predicates.Objection]int{}

@@ -59,7 +59,7 @@ type clerk struct {
 	worded map[types.UID]time.Time // when something was last said
 }
 
-// keeping is that a workload was promised room.
+// keeping is the room that a workload was promised.
 type keeping struct {
 	reserved time.Time // of the workload
 	since    time.Time

@@ -75,7 +75,7 @@ func TestAWorkloadIsReadyOnceAllItsPodsHaveAPlace(t *testing.T) {
 		},
 		"its scheduler is nobody's": {
 			nodes: map[string]string{"a": "4"}, workload: job("w", 1, "schedulerName: other, ", "", ""),
-			want: `Pending: pods main name the scheduler "other", of which muster has no profile`,
+			want: `Pending: pods main name the scheduler "other", and muster has no profile for it`,
 		},
 		"it has more pods than a gang may have": {
 			nodes: map[string]string{"a": "4"}, workload: job("w", 2_000_000_000, "", "", ""),

@@ -51,16 +51,16 @@ func (r *rooms) begin(all []*workload, flavors map[string]*flavor) {
 
 // boundOf returns the pods of workloads that are bound, by workload.
 func boundOf(all []*workload, snap *cluster.Snapshot) map[types.UID][]*cluster.Pod {
+	bound := map[types.UID][]*cluster.Pod{}
+	if len(all) == 0 {
+		return bound
+	}
 	named, owning := map[types.NamespacedName]*workload{}, map[types.UID]*workload{}
 	for _, w := range all {
 		named[w.NamespacedName] = w
 		for owner := range w.owners {
 			owning[owner] = w
 		}
-	}
-	bound := map[types.UID][]*cluster.Pod{}
-	if len(all) == 0 {
-		return bound
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -140,7 +140,7 @@ func (r *rooms) find(w *workload, more map[string]int, whole bool) (spots []rese
 		scheduler := pods[0].Spec.SchedulerName
 		store := r.profiles.Of(scheduler)
 		if store == nil {
-			return nil, found{message: fmt.Sprintf("pods %s name the scheduler %q, of which muster has no profile", set.name, scheduler)}
+			return nil, found{message: fmt.Sprintf("pods %s name the scheduler %q, and muster has no profile for it", set.name, scheduler)}
 		}
 		if demands[store] == nil {
 			order = append(order, store)

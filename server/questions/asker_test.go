@@ -79,7 +79,7 @@ func TestAnAskerIsAnsweredAndLeavesNothing(t *testing.T) {
 				if err != nil || len(left.Items) > 0 {
 					t.Errorf("%d questions are left, error %v", len(left.Items), err)
 				}
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) // in a bubble
 			})
 		})
 	}

@@ -1,12 +1,11 @@
 package v1alpha1
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"muster.dev/muster/api/bounded"
@@ -35,19 +34,9 @@ func (s QuestionSpec) Subject() (of Subject, name string) {
 
 // Decode turns an object into a question. Fields that are not known are left out.
 func Decode(object *unstructured.Unstructured) (*Question, error) {
-	switch version := Group + "/" + Version; {
-	case object.GetAPIVersion() != version:
-		return nil, field.NotSupported(field.NewPath("apiVersion"), object.GetAPIVersion(), []string{version})
-	case object.GetKind() != Kind:
-		return nil, field.NotSupported(field.NewPath("kind"), object.GetKind(), []string{Kind})
-	}
-	text, err := object.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
-	}
 	question := &Question{}
-	if err := bounded.Decode(text, question); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
+	if err := bounded.DecodeObject(object, groupVersionKind(), bounded.Decode, question); err != nil {
+		return nil, err
 	}
 	if _, name := question.Spec.Subject(); name == "" {
 		return nil, field.Invalid(field.NewPath("spec", "about"), question.Spec.About, "must be pod/NAME or gang/NAME")
@@ -57,12 +46,9 @@ func Decode(object *unstructured.Unstructured) (*Question, error) {
 
 // Encode returns a question as an unstructured object, with its apiVersion and kind set.
 func Encode(question *Question) (*unstructured.Unstructured, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(question)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, question.Name, err)
-	}
-	object := &unstructured.Unstructured{Object: fields}
-	object.SetAPIVersion(Group + "/" + Version)
-	object.SetKind(Kind)
-	return object, nil
+	return bounded.EncodeObject(question, groupVersionKind())
+}
+
+func groupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: Group, Version: Version, Kind: Kind}
 }

@@ -1,11 +1,10 @@
 package v1alpha1
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"muster.dev/muster/api/bounded"
@@ -14,19 +13,9 @@ import (
 // Decode turns an object into a plan. It takes nothing that it does not know: a plan that is
 // half understood must not be half honoured. The error names each field and its value.
 func Decode(object *unstructured.Unstructured) (*ReschedulingPlan, error) {
-	switch version := Group + "/" + Version; {
-	case object.GetAPIVersion() != version:
-		return nil, field.NotSupported(field.NewPath("apiVersion"), object.GetAPIVersion(), []string{version})
-	case object.GetKind() != Kind:
-		return nil, field.NotSupported(field.NewPath("kind"), object.GetKind(), []string{Kind})
-	}
-	text, err := object.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
-	}
 	plan := &ReschedulingPlan{}
-	if err := bounded.DecodeStrict(text, plan); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, object.GetName(), err)
+	if err := bounded.DecodeObject(object, groupVersionKind(), bounded.DecodeStrict, plan); err != nil {
+		return nil, err
 	}
 	if errs := plan.validate(); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -36,14 +25,11 @@ func Decode(object *unstructured.Unstructured) (*ReschedulingPlan, error) {
 
 // Encode returns a plan as an unstructured object, with its apiVersion and kind set.
 func Encode(plan *ReschedulingPlan) (*unstructured.Unstructured, error) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(plan)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Kind, plan.Name, err)
-	}
-	object := &unstructured.Unstructured{Object: fields}
-	object.SetAPIVersion(Group + "/" + Version)
-	object.SetKind(Kind)
-	return object, nil
+	return bounded.EncodeObject(plan, groupVersionKind())
+}
+
+func groupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: Group, Version: Version, Kind: Kind}
 }
 
 func (p *ReschedulingPlan) validate() field.ErrorList {
