@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -62,13 +61,21 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	namespace := b.Config.LeaderElection.ResourceNamespace
 	shown := placeholder.NewWatch(a.Core, namespace)
 	*v = *newWatched(watcher)
-	var kept atomic.Bool // room is kept also for pods that the watch showed after their plan
-	v.synced = func() bool { return watcher.Synced() && shown.Synced() && kept.Load() }
+	kept := make(chan struct{}) // closed once room is kept also for pods that the watch showed after their plan
+	v.synced = func() bool { return watcher.Synced() && shown.Synced() && isClosed(kept) }
 	v.wait = func(ctx context.Context) error {
 		if err := watcher.WaitForSync(ctx); err != nil {
 			return err
 		}
-		return shown.WaitForSync(ctx)
+		if err := shown.WaitForSync(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-kept:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	v.reservations, v.questions = keeper, asked
 	v.placeholders = placeholder.New(placeholder.Options{
@@ -81,7 +88,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 				return // it was asked to stop
 			}
 			keeper.Refresh()
-			kept.Store(true)
+			close(kept)
 			keeper.Run(ctx)
 		}),
 		app.Part("confirmation of ReschedulingPlans", app.Leading, func(ctx context.Context) {
@@ -91,6 +98,15 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 		app.Part("placeholder pods", app.Leading, v.placeholders.Run),
 	)
 	return v, nil
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }
 
 // answerKueue has the objects of Kueue followed where its pods are known at all, and its admission check answered.
