@@ -13,11 +13,11 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// The objection of pods whose room is kept: no predicate has it.
-const (
-	objectorNominated = "nominated pods"
-	reasonNominated   = "the room is kept for pods that are nominated to the node"
-)
+// keptForNominated is the objection of pods whose room is kept: no predicate has it. A node that lacks room has it as well when
+// plans of lower priority would give way, and it is these pods that still keep the room.
+var keptForNominated = predicates.Objection{
+	Predicate: "nominated pods", Reason: "the room is kept for pods that are nominated to the node",
+}
 
 // survey looks at all nodes of a snapshot for a pod.
 type survey struct {
@@ -74,11 +74,14 @@ func (s *survey) nodes() ([]Node, Nodes) {
 	var nearest nearest
 	for _, e := range s.store.Profile.Explain(s.pod, s.snap) {
 		told := Node{Node: e.Node.Name, Total: e.Total, Scores: e.Scores, Against: e.Against}
-		if len(told.Against) == 0 && len(s.kept[e.Node.Index]) > 0 && !s.fits(now(), e.Node.Index) {
-			told.Against = []predicates.Objection{{Predicate: objectorNominated, Reason: reasonNominated}}
-		}
-		told.Fits = len(told.Against) == 0
+		kept := len(s.kept[e.Node.Index]) > 0
+		beside := len(told.Against) == 0 // there would be room, if none were kept
+		told.Fits = beside && (!kept || s.fits(now(), e.Node.Index))
 		told.Yields = !told.Fits && len(s.below) > 0 && s.fits(later(), e.Node.Index)
+		beside = beside || !told.Yields && kept && len(s.below) > 0 && later().takes(e.Node.Index)
+		if !told.Fits && beside {
+			told.Against = append(slices.Clip(told.Against), keptForNominated)
+		}
 		if counted.count(&told); !told.Fits && !told.Yields && told.lacksRoomOnly() {
 			node, against := e.Node.WithoutPod(s.pod.UID), told.Against
 			if len(s.below[node.Name])+len(s.kept[node.Index]) > 0 { // plans would give way if that were enough
@@ -113,6 +116,11 @@ func (s *survey) judge(yield bool) *rehearsal {
 		}
 	}
 	return &rehearsal{world, world.Judge(s.store.Profile.Judge(s.pod, s.snap))}
+}
+
+// takes reports whether the pod fits on a node without the pods that are nominated to it.
+func (in *rehearsal) takes(node int32) bool {
+	return len(in.judge.Judgement().Reasons(in.world.Node(node))) == 0
 }
 
 // settled returns a node with the pods that are nominated to it, and what is against it then.
