@@ -24,6 +24,8 @@ type Prospect struct {
 	Cut bool
 	// Against counts the nodes by what is against the first member without a place, beside all that have one.
 	Against []placement.Objection
+	// Lacks says in words what the network lacks for them, "" for nothing.
+	Lacks string
 	// Own are the members of the gang that were looked at, with their places.
 	Own []placement.Place
 }
@@ -80,8 +82,7 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 			plan.Take(pod, node.Index)
 		}
 	}
-	settled, left := settle(sought.Parts, plan.Stay)
-	together := plan.PlaceTogether(demandsOf(left), o.machine.clock.Now().Add(o.patience))
+	settled, left, together := rehearse(plan, sought.Parts, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
 		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
@@ -93,6 +94,9 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 			continue
 		}
 		p.Found += min(together.Enough[i].Placed, left[i].missing())
+		if lack := together.Enough[i].Lack; lack != nil && p.Lacks == "" {
+			p.Lacks = farOff(lack)
+		}
 		for _, place := range together.Enough[i].Places {
 			if place.Node < 0 && p.Against == nil {
 				p.Against = place.Against

@@ -15,6 +15,7 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/placement/topology"
 	"muster.dev/muster/predicates"
 )
 
@@ -32,7 +33,7 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	if not != nil {
 		p.budget.short = p.budget.short || not.late
 		none := core.Places{Why: not.why, Some: not.some, Late: not.late}
-		if also.Claims {
+		if also.Claims && !asksNetwork(s.Parts) {
 			none.Claims = p.claims(s)
 		}
 		return none
@@ -61,6 +62,9 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
 	evictions := placement.NewEvictions(plan, p.sparing(pods, terms.May))
+	if asksNetwork(s.Parts) {
+		return core.Evictions{Why: "nobody is evicted yet for gangs that ask something of the network"}
+	}
 	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
 	for _, part := range left {
 		outcome := evictions.PlaceAll(part.Pods, part.missing(), p.budget.deadline())
@@ -215,8 +219,7 @@ type shortage struct {
 // placeAll finds places for the members of all parts: for the number of each that must start together, before
 // any part gets more. It says why the others have none.
 func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
-	places, left := settle(parts, plan.Stay)
-	together := plan.PlaceTogether(demandsOf(left), deadline)
+	places, left, together := rehearse(plan, parts, deadline)
 	if !together.Kept {
 		i := len(together.Enough) - 1
 		outcome := together.Enough[i]
@@ -238,6 +241,25 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 	return places, without, nil
 }
 
+// asksNetwork reports whether members of one of the parts ask something of the network.
+func asksNetwork(parts []core.Wanted) bool {
+	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
+}
+
+// rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others
+// beside them.
+func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
+	before := plan.Moves()
+	places, left := settle(parts, plan.Stay)
+	together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+	if together.Kept || together.Late || len(places) == 0 || !asksNetwork(parts) {
+		return places, left, together
+	}
+	plan.Undo(before)
+	places, left = settle(parts)
+	return places, left, plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+}
+
 // shortfall says in words why too few members got a place. settled members had one before, and others of the gangs that start
 // together: it speaks of nodes with all of them in their places.
 func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) string {
@@ -251,6 +273,9 @@ func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) s
 		}
 	}
 	why := fmt.Sprintf("places for %d of %d members", settled+outcome.Placed, atLeast)
+	if lack := outcome.Lack; lack != nil {
+		why += "; " + farOff(lack)
+	}
 	if outcome.Late {
 		why += ", when the time to look for them was up"
 	}
@@ -263,22 +288,59 @@ func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) s
 	return why
 }
 
+// farOff says in words what a network lacks.
+func farOff(lack *placement.Lack) string {
+	level := "nodes"
+	if lack.Key != "" {
+		level = "domains by " + lack.Key
+	}
+	switch {
+	case lack.Mixed:
+		return "slices of members that are not alike are not placed yet"
+	case lack.Domains == 0:
+		return "there are no " + level + " that have all members"
+	case lack.Key == "" && lack.Value == "":
+		return fmt.Sprintf("there is room for %d in whole slices", lack.Pods)
+	default:
+		return fmt.Sprintf("of %d %s, %s has the most room: for %d", lack.Domains, level, lack.Value, lack.Pods)
+	}
+}
+
 // unsettled describes the search for members of one group that do not stay where room is kept for them.
 type unsettled struct {
 	core.Wanted
-	settled int // how many stay
+	settled int     // how many stay
+	nodes   []int32 // of those
 }
 
 // missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
 
 // demandsOf returns what is demanded for members that are not settled.
-func demandsOf(left []unsettled) []placement.Demand {
+func demandsOf(left []unsettled, snap *cluster.Snapshot) []placement.Demand {
 	demands := make([]placement.Demand, len(left))
-	for i, part := range left {
-		demands[i] = placement.Demand{Pods: part.Pods, AtLeast: part.missing()}
+	for i := range left {
+		demands[i] = placement.Demand{Pods: left[i].Pods, AtLeast: left[i].missing(), Network: left[i].network(snap)}
 	}
 	return demands
+}
+
+// network returns what members ask of the network, nil for nothing.
+func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
+	t := &u.Topology
+	if !t.Asks() {
+		return nil
+	}
+	n := &placement.Network{Levels: t.Levels, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes)}
+	for _, s := range t.Slices {
+		n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
+	}
+	for _, name := range u.Beside {
+		if node := snap.NodeByName(name); node != nil {
+			n.Beside = append(n.Beside, node.Index)
+		}
+	}
+	return n
 }
 
 // settle has members stay where their room is kept: on the nodes to which muster has nominated them while they
@@ -302,7 +364,7 @@ func settle(parts []core.Wanted, ways ...func(*cluster.Pod, string) placement.Pl
 					pods = append(pods, pod)
 					continue
 				}
-				places = append(places, place)
+				places, u.nodes = append(places, place), append(u.nodes, place.Node)
 				u.settled++
 			}
 			u.Pods = pods

@@ -19,6 +19,8 @@ type Outcome struct {
 	Kept bool
 	// Late says that time was up before all pods were looked at.
 	Late bool
+	// Lack says what a network lacks for pods without a place, nil if they ask nothing of it or all have one.
+	Lack *Lack
 }
 
 // Place is the place found for one pod.

@@ -13,6 +13,30 @@ type Demand struct {
 	Pods []*cluster.Pod // in their order
 	// AtLeast is how many of them have to have places before a pod of any group has one.
 	AtLeast int
+	// Network has their demands on the network, nil for none.
+	Network *Network
+}
+
+// enough places the least number of pods of a group.
+func (p *Plan) enough(d *Demand, deadline time.Time) (outcome Outcome, cut bool) {
+	if d.Network == nil || d.AtLeast <= 0 || len(d.Pods) < d.AtLeast {
+		return p.PlaceEnough(d.Pods, d.AtLeast, deadline), false
+	}
+	return p.placeNear(d.Pods[:d.AtLeast], d.Network, deadline)
+}
+
+// more places the pods of a group that the places of enough say nothing about.
+func (p *Plan) more(d *Demand, enough *Outcome, deadline time.Time) Outcome {
+	left := enough.unreached(d.Pods)
+	if d.Network == nil || len(left) == 0 {
+		return p.PlaceAll(left, 0, deadline)
+	}
+	beside := *d.Network
+	beside.Beside = slices.Clone(beside.Beside)
+	for _, place := range enough.Places {
+		beside.Beside = append(beside.Beside, place.Node)
+	}
+	return p.placeSpare(left, &beside, deadline)
 }
 
 // Together is the result for groups that start together.
@@ -28,19 +52,19 @@ type Together struct {
 
 // PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes the best
 // node for each pod in its order, like [Plan.PlaceAll]. It tries other orders and other nodes only if that leaves a group with
-// too few, and takes up to a quarter of the time that is left. If there are too few places all the same, the plan is as it was
-// before.
+// too few, and takes up to a quarter of the time that is left. Pods that ask something of the network have the nodes that it
+// leaves them, and then no other orders are tried. If there are too few places all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
 	before, kept, left := p.Moves(), p.kept, maps.Clone(p.kinds.left)
-	for _, d := range demands {
-		enough := p.PlaceEnough(d.Pods, d.AtLeast, deadline)
+	for i := range demands {
+		enough, cut := p.enough(&demands[i], deadline)
 		result.Enough = append(result.Enough, enough)
 		if enough.Kept {
 			continue
 		}
 		p.Undo(before)
 		p.kept, p.kinds.left = kept, left
-		if result.Late = enough.Late; result.Late {
+		if result.Late, result.Cut = enough.Late, cut || network(demands) && len(demands) > 1; enough.Late || network(demands) {
 			return result
 		}
 		var found []Outcome
@@ -51,8 +75,8 @@ func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Toget
 		break
 	}
 	result.Kept = true
-	for i, d := range demands {
-		result.More = append(result.More, p.PlaceAll(result.Enough[i].unreached(d.Pods), 0, deadline))
+	for i := range demands {
+		result.More = append(result.More, p.more(&demands[i], &result.Enough[i], deadline))
 	}
 	return result
 }

@@ -40,7 +40,7 @@ func TestGroupsThatFitTogetherArePlacedTogether(t *testing.T) {
 				members = append(members, cluster.NewPod(ask.pod(fmt.Sprint("pod-", g, "-", i))))
 			}
 			least = append(least, rapid.IntRange(0, len(members)).Draw(t, "at least"))
-			demands = append(demands, Demand{members, least[g]})
+			demands = append(demands, Demand{Pods: members, AtLeast: least[g]})
 			pods, asked = append(pods, members...), append(asked, asks)
 		}
 
@@ -164,7 +164,7 @@ func TestTheLeastNumberOfEachGroupComesBeforeMoreOfAny(t *testing.T) {
 	elastic, rigid := podsAsking(amount{cpu: 1}, "elastic", 5), podsAsking(amount{cpu: 1}, "rigid", 2)
 	plan := New(store, slices.Concat(elastic, rigid), 1)
 	defer plan.Close()
-	got := plan.PlaceTogether([]Demand{{elastic, 2}, {rigid, 2}}, time.Time{})
+	got := plan.PlaceTogether([]Demand{{Pods: elastic, AtLeast: 2}, {Pods: rigid, AtLeast: 2}}, time.Time{})
 	if !got.Kept || got.Enough[0].Placed+got.More[0].Placed != 3 || got.Enough[1].Placed != 2 {
 		t.Errorf("got %d + %d and %d, should be 3 and 2", got.Enough[0].Placed, got.More[0].Placed, got.Enough[1].Placed)
 	}
@@ -192,7 +192,7 @@ func TestMembersThatHaveToBeNearComeWhereAllHaveRoom(t *testing.T) {
 		}
 		plan := New(store, pods, rapid.Uint64().Draw(t, "seed"))
 		defer plan.Close()
-		if got := plan.PlaceTogether([]Demand{{pods, len(pods)}}, time.Time{}); got.Kept != (most >= len(pods)) {
+		if got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: len(pods)}}, time.Time{}); got.Kept != (most >= len(pods)) {
 			t.Fatalf("%d members, a zone has room for %d: %+v", len(pods), most, got)
 		}
 	})
@@ -277,7 +277,7 @@ func TestTimeEndsARearrangement(t *testing.T) {
 		plan := New(store, pods, 1)
 		began := clock.now
 		deadline := began.Add(time.Duration(seconds) * time.Second)
-		got := plan.PlaceTogether([]Demand{{pods, 3}}, deadline)
+		got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: 3}}, deadline)
 		took := clock.now.Sub(began)
 		plan.Close()
 		if !got.Kept {
@@ -320,7 +320,7 @@ func TestMembersThatHaveToBeNearFindTheOneZoneAmongMany(t *testing.T) {
 	}
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, len(pods)}}, time.Time{}); !got.Kept {
+	if got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: len(pods)}}, time.Time{}); !got.Kept {
 		t.Errorf("no place is found: %+v", got)
 	}
 }
@@ -372,7 +372,7 @@ func expectNearLauncher(t *testing.T, last bool) {
 	}
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); got.Kept == last {
+	if got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: 3}}, time.Time{}); got.Kept == last {
 		t.Errorf("places are found: %t", got.Kept)
 	}
 }
@@ -403,7 +403,7 @@ func TestMembersFollowEachOtherToAZone(t *testing.T) {
 	}
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, 3}}, time.Time{}); !got.Kept {
+	if got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: 3}}, time.Time{}); !got.Kept {
 		t.Errorf("no place is found: %+v", got.Enough)
 	}
 }
@@ -417,7 +417,7 @@ func TestRoomThatIsPromisedToOthersStaysSoInEachTurn(t *testing.T) {
 	pods := slices.Concat(podsAsking(amount{cpu: 2}, "small", 6), podsAsking(amount{cpu: 4}, "large", 1))
 	plan := New(store, pods, 1)
 	defer plan.Close()
-	if got := plan.PlaceTogether([]Demand{{pods, 7}}, time.Time{}); got.Kept {
+	if got := plan.PlaceTogether([]Demand{{Pods: pods, AtLeast: 7}}, time.Time{}); got.Kept {
 		t.Errorf("the room of a nominated pod is given to others: %+v", got.Enough)
 	}
 	for node := range plan.Changed() {

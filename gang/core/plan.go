@@ -155,6 +155,11 @@ func (p part) wanted(candidates []*member) Wanted {
 	if len(w.Resources) > 0 {
 		w.Own = podsOf(p.those(func(p *member) bool { return p.stage != pending }))
 	}
+	if w.Topology = p.spec.Policy.Topology; w.Topology.Asks() && !p.spec.InBatches() {
+		for _, m := range p.those(func(m *member) bool { return m.stage != pending && m.stage != leaving }) {
+			w.Beside = append(w.Beside, m.place)
+		}
+	}
 	return w
 }
 

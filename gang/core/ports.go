@@ -50,6 +50,9 @@ type Wanted struct {
 	// free what the Own pods take. It is nil for no condition.
 	Resources corev1.ResourceList
 	Own       []*cluster.Pod
+	// Topology has their demands on the network. Beside are the nodes of other members, each as often as it has some.
+	Topology v1alpha1.Topology
+	Beside   []string
 }
 
 // Also asks a search for places to find out more.

@@ -61,3 +61,30 @@ func TestPeopleLookAtTheOwnerThatMakesPodsAGang(t *testing.T) {
 		})
 	}
 }
+
+func TestATopologyCountsThatAllRolesOfAnOwnerAskFor(t *testing.T) {
+	asks := func(name, key string) *cluster.Pod {
+		p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, Annotations: map[string]string{}}})
+		if key != "" {
+			p.Annotations[v1alpha1.AnnotationKueueRequiredTopology] = key
+		}
+		p.Affiliation = cluster.Affiliation{Gang: "train", MinMember: 2}
+		return p
+	}
+	for name, test := range map[string]struct {
+		members []*cluster.Pod
+		want    []string
+		wrong   bool
+	}{
+		"all the same":       {[]*cluster.Pod{asks("a", "rack"), asks("b", "rack")}, []string{"rack"}, false},
+		"another level":      {[]*cluster.Pod{asks("a", "rack"), asks("b", "block")}, nil, false},
+		"one for none":       {[]*cluster.Pod{asks("a", "rack"), asks("b", "")}, nil, false},
+		"none, and one more": {[]*cluster.Pod{asks("a", ""), asks("b", "rack")}, nil, false},
+		"no key":             {[]*cluster.Pod{asks("a", "no key"), asks("b", "no key")}, nil, true},
+	} {
+		spec := Bounds{MaxMembers: 10}.Said(slices.Values(test.members))
+		if diff := cmp.Diff(test.want, spec.Policy.Topology.Levels); diff != "" || (spec.Err != nil) != test.wrong {
+			t.Errorf("%s: levels (-want +got):\n%s\nerror: %v", name, diff, spec.Err)
+		}
+	}
+}

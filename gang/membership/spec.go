@@ -87,6 +87,9 @@ func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
 	if s.Err == nil {
 		s.Err = b.tooLarge("spec.minMember", s.MinMember)
 	}
+	if s.Err == nil {
+		s.Err = s.Policy.Topology.Check(s.MinMember)
+	}
 	return s
 }
 
@@ -114,21 +117,51 @@ func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 		return nil
 	}
 	if _, marked := Marked(first.Pod); !marked {
-		return b.affiliated(&first.Affiliation, first.Namespace)
+		return b.affiliated(first, members)
 	}
 	return b.Declared(first.Pod)
 }
 
 // affiliated returns what the owners of a member ask for: all members have the same ones. It is asked again and again, as
 // owners make all pods again that have to start together.
-func (b Bounds) affiliated(belongs *cluster.Affiliation, namespace string) *Spec {
+func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *Spec {
+	belongs := &first.Affiliation
 	s := &Spec{MinMember: int(belongs.MinMember), Timeout: b.Timeout, Policy: v1alpha1.Policy{MatchPolicy: v1alpha1.MatchWaitingAndBound}}
 	s.Assisted, s.Above = belongs.Assisted, belongs.Above
 	for _, name := range belongs.Together {
-		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: namespace, Name: name})
+		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: first.Namespace, Name: name})
 	}
-	s.Err = b.tooLarge(belongs.Kind, s.MinMember)
+	if s.Err = b.tooLarge(belongs.Kind, s.MinMember); s.Err == nil && v1alpha1.AsksTopology(first.Annotations) {
+		s.Policy.Topology, s.Err = sharedTopology(first, members)
+	}
+	if s.Err == nil {
+		s.Err = s.Policy.Topology.Check(s.MinMember)
+	}
 	return s
+}
+
+// sharedTopology returns the topology that a member asks for, if all others ask for the same: roles that ask for their own are
+// not told apart.
+func sharedTopology(first *cluster.Pod, members iter.Seq[*cluster.Pod]) (v1alpha1.Topology, error) {
+	for member := range members {
+		if !v1alpha1.SameTopology(first.Annotations, member.Annotations) {
+			return v1alpha1.Topology{}, nil
+		}
+	}
+	policy, err := v1alpha1.DecodePolicy(first.Annotations)
+	return policy.Topology, err
+}
+
+// AsksTopology reports whether the gang of a pod may ask something of the network: a PodGroup says so, or the pod.
+func AsksTopology(pod *cluster.Pod, snap *cluster.Snapshot) bool {
+	key, member := Of(pod)
+	if !member {
+		return false
+	}
+	if object := Object(snap, key); object != nil {
+		return object.Policy.Topology.Asks()
+	}
+	return v1alpha1.AsksTopology(pod.Annotations)
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among
@@ -147,6 +180,9 @@ func (b Bounds) Declared(member *corev1.Pod) *Spec {
 	}
 	if s.Err == nil {
 		s.Err = b.tooLarge(v1alpha1.AnnotationMinMember, s.MinMember)
+	}
+	if s.Err == nil {
+		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
 	return s
 }

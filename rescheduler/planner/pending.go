@@ -208,6 +208,9 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 				together.Hindrance, together.Why = ReasonMinResources, why
 			}
 		}
+		if spec.Policy.Topology.Asks() {
+			together.Hindrance, together.Why = ReasonTopology, ""
+		}
 		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
 			together.Hindrance, together.Why = ReasonResourceClaims, ""
 		}

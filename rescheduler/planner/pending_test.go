@@ -128,6 +128,11 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
 			want:    []lined{{"default/g", 2, 0, "the gang cannot start: "}},
 		},
+		"it asks for nodes near each other": {
+			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationRequiredTopology, "example.com/rack")},
+			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
+			want:    []lined{{"default/g", 2, 0, "no room is made yet for gangs that ask for nodes near each other"}},
+		},
 		"less is free than its minResources": {
 			objects: []*unstructured.Unstructured{
 				podGroup("g", map[string]any{"minMember": int64(1), "minResources": map[string]any{"cpu": "100"}}),

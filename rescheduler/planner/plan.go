@@ -130,6 +130,7 @@ const (
 	ReasonCannotStart      = "the gang cannot start"
 	ReasonMinResources     = "the gang cannot start before all nodes together have more free"
 	ReasonNativeGroup      = "kube-scheduler itself plans the group of the pod"
+	ReasonTopology         = "no room is made yet for gangs that ask for nodes near each other"
 	ReasonResourceClaims   = "a ResourceClaim that it names is not there, is being deleted or is not its own"
 	ReasonLate             = "the time to search was up"
 	ReasonNotEligible      = "the pod is not to go there"

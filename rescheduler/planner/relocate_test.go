@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -127,6 +128,14 @@ func TestRelocate(t *testing.T) {
 				node("a", "8"), node("b", "8"), node("c", "8"), pod("x-1", "a", "1", inGang("g", 2), unowned), pod("x-2", "b", "1", inGang("g", 2)),
 			},
 			stay: []string{"default/x-2: " + ReasonGang},
+		},
+		{
+			name: "no gang that asks for nodes near each other", leave: []string{"x-1"},
+			objects: []runtime.Object{
+				node("a", "8"), node("b", "8"),
+				pod("x-1", "a", "1", inGang("g", 1), annotated(v1alpha1.AnnotationRequiredTopology, "example.com/rack")),
+			},
+			stay: []string{"default/x-1: " + ReasonNear},
 		},
 		{
 			name: "not to a node that one of its kind leaves", leave: []string{"x-1", "x-2"},

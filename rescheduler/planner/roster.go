@@ -152,6 +152,9 @@ func (r *roster) judge(at spot) (accounts []int32, reason string) {
 	if r.kinds.profiles[at.pod.Spec.SchedulerName] == nil {
 		return nil, ReasonUnknownScheduler
 	}
+	if membership.AsksTopology(at.pod, r.snap) {
+		return nil, ReasonNear
+	}
 	accounts, disruption := r.ledger.of(at.pod, at.node)
 	switch {
 	case disruption > 1:

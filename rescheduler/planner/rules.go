@@ -83,6 +83,7 @@ const (
 	ReasonYoung          = "it has not run for long enough"
 	ReasonFewReplicas    = "its controller has too few pods"
 	ReasonGrace          = "it may take longer to end than a plan lasts"
+	ReasonNear           = "its gang asks for nodes near each other, and no other ones are looked for yet"
 	ReasonGang           = "it is of a gang with a pod that may not be moved"
 	ReasonBudget         = "a budget is used up"
 	ReasonTwoBudgets     = "it has more than one PodDisruptionBudget, so that it cannot be evicted"

@@ -21,7 +21,7 @@ func TestEachFieldIsToldOrKeptBack(t *testing.T) {
 		reflect.TypeFor[Gap]():        {"Node"},
 		reflect.TypeFor[Gang]():       {},
 		reflect.TypeFor[Seeking]():    {},
-		reflect.TypeFor[Places]():     {},
+		reflect.TypeFor[Places]():     {"Lacks"}, // it names racks and nodes
 		reflect.TypeFor[core.Summary](): {
 			"Priority", "Planned", "Reason", "Wrong",
 		},

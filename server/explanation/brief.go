@@ -87,6 +87,13 @@ func (r *Gangs) brief() *Gangs {
 	return told
 }
 
+func (p *Places) brief() *Places {
+	if p == nil {
+		return nil
+	}
+	return &Places{Wanted: p.Wanted, Found: p.Found, Short: p.Short, Against: p.Against, Yielding: p.Yielding, Cut: p.Cut}
+}
+
 func (r *Gang) brief() Gang {
 	told := Gang{
 		Details: core.Details{
@@ -97,10 +104,10 @@ func (r *Gang) brief() Gang {
 			},
 			Members: r.Members,
 		},
-		Generation: r.Generation, Places: r.Places, MoreSeeking: r.MoreSeeking,
+		Generation: r.Generation, Places: r.Places.brief(), MoreSeeking: r.MoreSeeking,
 	}
-	if told.Why != "" && r.Places != nil {
-		told.Why = r.Places.whyNow(told.Why)
+	if told.Why != "" && told.Places != nil {
+		told.Why = told.Places.whyNow(told.Why)
 	}
 	for i := range r.Seeking {
 		s := &r.Seeking[i]

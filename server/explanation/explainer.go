@@ -181,6 +181,7 @@ func placesOf(p *gang.Prospect) *Places {
 		Wanted: p.Wanted, Found: p.Found, Short: p.Wanted - p.Found, Yielding: p.Yielding, Cut: p.Cut,
 	}
 	if told.Short > 0 {
+		told.Lacks = p.Lacks
 		for _, o := range p.Against {
 			told.Against = append(told.Against, Objection{o.Reason, o.Nodes})
 		}

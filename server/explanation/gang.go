@@ -37,6 +37,8 @@ type Places struct {
 	Short  int `json:"short"`
 	// Against counts the nodes by what is against the first member that is short of one, beside the others in their places.
 	Against []Objection `json:"against,omitempty"`
+	// Lacks says in words what the network lacks for them.
+	Lacks string `json:"lacks,omitempty"`
 	// Yielding says that plans of lower priority give way for them.
 	Yielding bool `json:"yielding,omitempty"`
 	// Cut says that not every way to place them was tried.
@@ -194,6 +196,9 @@ func (p *Places) String() string {
 		text += ", which the last plan did not find, as it did not try every way; the next one is made when nodes change"
 	case p.Cut:
 		text += "; not every way to place them was tried"
+	}
+	if p.Lacks != "" {
+		text += "; " + p.Lacks
 	}
 	if len(p.Against) == 0 {
 		return text

@@ -103,6 +103,27 @@ const (
 	// AnnotationGroups are the groups that have to start together, as a JSON list of
 	// "namespace/name".
 	AnnotationGroups = "muster.dev/groups"
+	// AnnotationRequiredTopology is the key of a label of nodes. All pods of the group go to nodes with one value of it.
+	AnnotationRequiredTopology = "muster.dev/required-topology"
+	// AnnotationPreferredTopology is such a key. The nodes of the group have as few values of it as possible.
+	AnnotationPreferredTopology = "muster.dev/preferred-topology"
+	// AnnotationTopologySlices are up to three slices of the group, as in "32@KEY,16@KEY": pods that have nodes with one value
+	// of a key. Each divides the one before it, and the first minMember.
+	AnnotationTopologySlices = "muster.dev/topology-slices"
+	// AnnotationBalancedTopology is such a key. Its values that nodes of the group have share the pods as evenly as possible.
+	AnnotationBalancedTopology = "muster.dev/balanced-topology"
+)
+
+// Kueue's annotations of templates of pods, which are taken as they are. Where one of muster's own says the same, that one
+// counts.
+const (
+	// AnnotationKueueRequiredTopology is AnnotationRequiredTopology.
+	AnnotationKueueRequiredTopology = "kueue.x-k8s.io/podset-required-topology"
+	// AnnotationKueuePreferredTopology is AnnotationPreferredTopology.
+	AnnotationKueuePreferredTopology = "kueue.x-k8s.io/podset-preferred-topology"
+	// AnnotationKueueSliceTopology and AnnotationKueueSliceSize are the key and the size of one slice.
+	AnnotationKueueSliceTopology = "kueue.x-k8s.io/podset-slice-required-topology"
+	AnnotationKueueSliceSize     = "kueue.x-k8s.io/podset-slice-size"
 )
 
 // AnnotationGangScope says on a Job, a JobSet or another owner of pods which of its pods start together, where something
@@ -121,7 +142,10 @@ const AnnotationWoken = "muster.dev/woken"
 
 // MemberAnnotations are muster's annotations of members of a group. Without a group they mean nothing.
 func MemberAnnotations() []string {
-	return []string{AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups}
+	return []string{
+		AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups, AnnotationRequiredTopology,
+		AnnotationPreferredTopology, AnnotationTopologySlices, AnnotationBalancedTopology,
+	}
 }
 
 // PodAnnotations are all annotations of muster's that a pod may have, those included that muster writes.

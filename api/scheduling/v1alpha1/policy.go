@@ -47,6 +47,8 @@ type Policy struct {
 	// Groups have to start together, in order and each once; none when the group is on its own.
 	// The group itself need not be among them.
 	Groups []types.NamespacedName
+	// Topology says how near to each other its pods have to be.
+	Topology Topology
 }
 
 // DecodePolicy reads the annotations of a PodGroup or, of a group without an object,
@@ -63,6 +65,7 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 	if value, ok := annotations[key]; ok {
 		policy.Groups = groups(&errs, annotation(key), value)
 	}
+	policy.Topology = topology(&errs, annotations)
 	if len(errs) > 0 {
 		return Policy{}, errs.ToAggregate()
 	}

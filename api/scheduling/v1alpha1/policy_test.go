@@ -47,6 +47,57 @@ func TestDecodePolicy(t *testing.T) {
 		},
 		{name: "an empty list", annotations: map[string]string{AnnotationGroups: "[]"}, want: byDefault()},
 		{
+			name: "what it asks of the network",
+			annotations: map[string]string{
+				AnnotationRequiredTopology: "zone", AnnotationPreferredTopology: "example.com/block",
+				AnnotationTopologySlices: "32@example.com/block,16@rack,4@kubernetes.io/hostname", AnnotationBalancedTopology: "rack",
+			},
+			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
+				Levels: []string{"zone", "example.com/block", "rack"}, Required: 1, Balanced: 3,
+				Slices: []TopologySlice{{32, 2}, {16, 3}, {4, 4}},
+			}},
+		},
+		{
+			name:        "one node for all",
+			annotations: map[string]string{AnnotationRequiredTopology: "kubernetes.io/hostname"},
+			want:        Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{Required: 1}},
+		},
+		{
+			name: "Kueue's words for the network",
+			annotations: map[string]string{
+				AnnotationKueuePreferredTopology: "block", AnnotationKueueSliceTopology: "rack", AnnotationKueueSliceSize: "8",
+			},
+			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
+				Levels: []string{"block", "rack"}, Slices: []TopologySlice{{8, 2}},
+			}},
+		},
+		{
+			name: "a network that makes no sense",
+			annotations: map[string]string{
+				AnnotationRequiredTopology: "no key", AnnotationPreferredTopology: "", AnnotationTopologySlices: "many@rack",
+			},
+			errors: []string{
+				`metadata.annotations[muster.dev/required-topology]: Invalid value: "no key": must be the key of a label of nodes, such as ` +
+					`topology.kubernetes.io/zone`,
+				`metadata.annotations[muster.dev/preferred-topology]: Invalid value: "": must be the key of a label of nodes, such as ` +
+					`topology.kubernetes.io/zone`,
+				`metadata.annotations[muster.dev/topology-slices]: Invalid value: "many@rack": must be as 16@KEY: how many pods have nodes ` +
+					`with the same label`,
+			},
+		},
+		{
+			name:        "too many slices",
+			annotations: map[string]string{AnnotationTopologySlices: "16@a,8@b,4@c,2@d"},
+			errors:      []string{`metadata.annotations[muster.dev/topology-slices]: Too many: 4: must have at most 3 items`},
+		},
+		{
+			name: "too many levels",
+			annotations: map[string]string{
+				AnnotationRequiredTopology: "a", AnnotationPreferredTopology: "b", AnnotationTopologySlices: "16@c,8@d",
+			},
+			errors: []string{`metadata.annotations[muster.dev/required-topology]: Too many: 4: must have at most 3 items`},
+		},
+		{
 			name: "values that are not known",
 			annotations: map[string]string{
 				AnnotationMatchPolicy: "waiting", AnnotationGangMode: "strict", AnnotationGroups: `["ps", "a/", "/ps", "a/b/c", "a/ps"]`,

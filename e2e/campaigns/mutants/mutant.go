@@ -75,6 +75,7 @@ func Capabilities() ([]*Capability, error) {
 		{
 			Name: "operators", Short: []Tests{{Packages: "./gang/operators/... ./gang/membership"}, {Packages: "./cluster ./gang"}},
 		},
+		{Name: "topology", Short: []Tests{{Packages: "./placement/topology ./gang ./api/scheduling/v1alpha1 ./rescheduler/planner"}}},
 		{
 			Name: "people", Short: []Tests{{Packages: "./gang/status ./gang/membership ./gang/operators"}, {Packages: "./gang ./gang/core"}},
 		},

@@ -1,0 +1,258 @@
+package gang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
+)
+
+const (
+	rackKey  = "example.com/rack"
+	blockKey = "example.com/block"
+)
+
+// inRack puts a node into a rack of a block, "" for none.
+func inRack(node *corev1.Node, block, rack string) *corev1.Node {
+	node.Labels = map[string]string{}
+	if block != "" {
+		node.Labels[blockKey] = block
+	}
+	if rack != "" {
+		node.Labels[rackKey] = rack
+	}
+	return node
+}
+
+// racks sets nodes of two CPUs each, which are named like block and rack and a number.
+func (p *process) racks(nodes map[string]int) {
+	for where, count := range nodes {
+		block, rack, _ := strings.Cut(where, "/")
+		for i := range count {
+			p.set(inRack(node(fmt.Sprint(block, "-", rack, "-", i), "2"), block, rack))
+		}
+	}
+}
+
+// placed returns how many members of a group have places in each rack, by the names of nodes.
+func (p *process) placed(group string) map[string]int {
+	p.Helper()
+	racks := map[string]int{}
+	for _, about := range p.Observer.About(types.NamespacedName{Namespace: "default", Name: group}) {
+		for _, m := range about.Members {
+			if m.Node != "" {
+				racks[m.Node[:strings.LastIndex(m.Node, "-")]]++
+			}
+		}
+	}
+	return racks
+}
+
+func TestAGangIsPlacedInOneDomainOfTheRequiredLevel(t *testing.T) {
+	for name, test := range map[string]struct {
+		nodes   map[string]int
+		asks    map[string]string
+		members int
+		least   int64
+		want    map[string]int
+		why     string
+	}{
+		"in the rack with the least to spare": {
+			map[string]int{"a/r": 3, "a/s": 2, "b/t": 4},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey},
+			4, 4,
+			map[string]int{"a-s": 4},
+			"",
+		},
+		"no rack is large enough, though all are": {
+			map[string]int{"a/r": 3, "a/s": 2},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey},
+			7, 7,
+			map[string]int{},
+			"places for 6 of 7 members; of 2 domains by example.com/rack, r has the most room: for 6",
+		},
+		"in a block, and there in as few racks as possible": {
+			map[string]int{"a/r": 1, "a/s": 1, "a/t": 1, "b/u": 2, "b/v": 3},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: blockKey, v1alpha1.AnnotationPreferredTopology: rackKey},
+			6, 6,
+			map[string]int{"b-v": 6},
+			"",
+		},
+		"slices": {
+			map[string]int{"a/r": 3, "a/s": 3},
+			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey},
+			8, 8,
+			map[string]int{"a-r": 4, "a-s": 4},
+			"",
+		},
+		"more than the minimum come in whole slices": {
+			map[string]int{"a/r": 2, "a/s": 2, "a/t": 2, "a/u": 1},
+			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey},
+			20, 8,
+			map[string]int{"a-r": 4, "a-s": 4, "a-t": 4},
+			"",
+		},
+		"balanced": {
+			map[string]int{"a/r": 3, "a/s": 3, "b/t": 2},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: blockKey, v1alpha1.AnnotationBalancedTopology: rackKey},
+			8, 8,
+			map[string]int{"a-r": 4, "a-s": 4},
+			"",
+		},
+		"nodes without a rack are in none": {
+			map[string]int{"a/": 4, "a/r": 1},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey},
+			4, 4,
+			map[string]int{},
+			"places for 2 of 4 members; of 1 domains by example.com/rack, r has the most room: for 2",
+		},
+		"Kueue's words": {
+			map[string]int{"a/r": 3, "a/s": 2},
+			map[string]string{v1alpha1.AnnotationKueueRequiredTopology: rackKey},
+			4, 4,
+			map[string]int{"a-s": 4},
+			"",
+		},
+		"slices that do not divide it": {
+			map[string]int{"a/r": 3},
+			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey},
+			6, 6,
+			map[string]int{},
+			"metadata.annotations[muster.dev/topology-slices]: slices of 4 do not divide 6 pods",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.racks(test.nodes)
+				group := podGroup("g", test.least)
+				group.SetAnnotations(test.asks)
+				pods := members("g", test.members, "1")
+				p.set(group)
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				got := p.filter(pods[0])
+				if diff := cmp.Diff(test.want, p.placed("g")); diff != "" {
+					t.Errorf("places by rack (-want +got), and the first is told %q:\n%s", got, diff)
+				}
+				if why := p.why("g"); test.why != "" && why != test.why {
+					t.Errorf("it waits as %q, want %q", why, test.why)
+				}
+			})
+		})
+	}
+}
+
+// A member that is made again belongs where the others are, whatever room there is elsewhere.
+func TestAMemberThatComesAgainGoesToTheRackOfTheOthers(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 2, "a/s": 9})
+		group := podGroup("g", 4)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 4, "1")
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.start(pods...)
+		p.after(time.Second)
+		if got := p.placed("g"); got["a-r"] != 4 {
+			t.Fatalf("it starts in %v", got)
+		}
+		p.delete(pods[3])
+		again := members("g", 5, "1")[4]
+		p.set(again)
+		p.after(time.Second)
+		if got := p.filter(again); !strings.HasPrefix(got, "a-r-") {
+			t.Errorf("the new member is told %q", got)
+		}
+		p.delete(again)
+		other := members("other", 2, "2")
+		for i := range other {
+			other[i].Labels = nil
+			other[i].Spec.NodeName = fmt.Sprint("a-r-", i)
+		}
+		p.set(other[1]) // it takes what was free in the rack
+		late := members("g", 6, "1")[5]
+		p.set(late)
+		p.after(time.Second)
+		if got := p.filter(late); got != core.ReasonNoPlace {
+			t.Errorf("a member is told %q where its rack is full", got)
+		}
+	})
+}
+
+func TestMembersOfSeveralKindsShareARack(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 3, "a/s": 4})
+		for i := range 3 { // the rack that is tighter has no room for the large one
+			small := members(fmt.Sprint("single-", i), 1, "1")[0]
+			small.Labels, small.Spec.NodeName = nil, fmt.Sprint("a-r-", i)
+			p.set(small)
+		}
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := slices.Concat(members("g", 1, "1"), members("g-large", 1, "2"))
+		pods[1].Labels = pods[0].Labels
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		if diff := cmp.Diff(map[string]int{"a-s": 2}, p.placed("g")); diff != "" {
+			t.Errorf("places by rack (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Members that may not share a node are proven to fit one by one: the room of the nodes promises more.
+func TestADivisionIsProven(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 79, "a/s": 80})
+		group := podGroup("g", 80)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 80, "1", func(pod *corev1.Pod) {
+			pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: corev1.LabelHostname,
+				}},
+			}}
+		})
+		p.set(group)
+		p.set(objects(pods)...)
+		for node := range p.cluster.Snapshot().Nodes() {
+			labelled := node.DeepCopy()
+			labelled.Labels[corev1.LabelHostname] = labelled.Name
+			p.set(labelled)
+		}
+		p.after(time.Second)
+		p.filter(pods[0])
+		if diff := cmp.Diff(map[string]int{"a-s": 80}, p.placed("g")); diff != "" {
+			t.Errorf("places by rack (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNobodyIsEvictedForAGangThatAsksForARack(t *testing.T) {
+	run(t, func(p *process) {
+		p.running(2)
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		gang := members("g", 2, "3", ofPriority(10), tried)
+		p.set(group)
+		p.set(objects(gang)...)
+		p.after(time.Second)
+		if got := p.preempt(gang[0]); got != "" {
+			t.Errorf("to be evicted: %s", got)
+		}
+		if why := p.why("g"); !strings.Contains(why, "nobody is evicted yet for gangs that ask something of the network") {
+			t.Errorf("it waits as %q", why)
+		}
+	})
+}

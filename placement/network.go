@@ -1,0 +1,251 @@
+package placement
+
+import (
+	"slices"
+	"time"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/topology"
+	"muster.dev/muster/predicates"
+)
+
+// Network has the demands of the pods of one group on the network, see [topology.Ask].
+type Network struct {
+	// Levels are keys of labels of nodes, the uppermost level first. The nodes are the level below the last one.
+	Levels []string
+	// Required is the level of the domain that has all pods of the group, and Balanced the one whose domains share them evenly.
+	Required, Balanced int
+	Slices             []topology.Slice
+	// Beside are indexes of nodes that other pods of the group have already, each as often as it has some.
+	Beside []int32
+}
+
+// Lack says in which domain of a level most pods of a group have room, and for how many that is.
+type Lack struct {
+	Key     string // of the label that makes the level, "" for nodes
+	Domains int
+	Value   string // of the label, or the name of the node
+	Pods    int
+	// Mixed says that slices of pods that are not alike were asked for: these are not looked for yet.
+	Mixed bool
+}
+
+// mostTrials bounds the divisions that are tried for pods of one group.
+const mostTrials = 64
+
+// placeNear places all of some pods as their network asks. Whether they fit is proven pod by pod, as in [Plan.PlaceAll]. It reports
+// whether there may be places that it has not found.
+func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
+	s := p.near(n, deadline)
+	before, kept := p.Moves(), p.kept
+	for range mostTrials {
+		places, again := s.try(pods, false)
+		if places != nil {
+			return Outcome{Places: places, Placed: len(places), Kept: true}, false
+		}
+		p.Undo(before)
+		before, p.kept = p.Moves(), kept // to undo is to move
+		if outcome.Late = s.late(); outcome.Late || !again {
+			break
+		}
+		cut = true
+	}
+	outcome.Placed, outcome.Lack = s.found, s.lack
+	return outcome, cut
+}
+
+// placeSpare places pods as their network asks, all that have room and make whole slices.
+func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome) {
+	s := p.near(n, deadline)
+	before, kept := p.Moves(), p.kept
+	for range mostTrials {
+		places, again := s.try(pods, true)
+		if outcome.Places = places; !again {
+			break
+		}
+		p.Undo(before)
+		before, p.kept = p.Moves(), kept
+		if outcome.Late = s.late(); outcome.Late {
+			break
+		}
+	}
+	outcome.Placed, outcome.Kept, outcome.Lack = len(outcome.Places), true, s.lack
+	for _, pod := range (&Outcome{Places: outcome.Places}).unreached(pods) {
+		outcome.Places = append(outcome.Places, Place{Pod: pod, Node: -1})
+	}
+	return outcome
+}
+
+// nearness is a search for places near each other.
+type nearness struct {
+	plan    *Plan
+	network *Network
+	tree    *topology.Tree
+	late    func() bool
+	// most bounds the pods of a kind on a node, where fewer were proven to fit than there is room for.
+	most map[predicates.Class]map[int32]int32
+	// except are nodes of domains that lack room for a kind.
+	except []int32
+	lack   *Lack // of the trial with the most room
+	found  int   // how many pods had room then
+}
+
+func (p *Plan) near(n *Network, deadline time.Time) *nearness {
+	snap := p.Snapshot()
+	var levels []*cluster.Domains
+	for _, key := range n.Levels {
+		levels = append(levels, snap.Domains(key))
+	}
+	nodes := make([]topology.Node, 0, snap.NodeCount())
+	for node := range snap.Nodes() {
+		path := make([]int32, len(levels))
+		for i, level := range levels {
+			path[i] = level.Of(node.Index)
+		}
+		nodes = append(nodes, topology.Node{Index: node.Index, Path: path})
+	}
+	return &nearness{
+		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
+		most: map[predicates.Class]map[int32]int32{},
+	}
+}
+
+// try puts pods on nodes, kind by kind. It returns no places if they do not fit, and whether to try again with what it has
+// learned. Spare pods are the first ones that have room.
+func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again bool) {
+	ask := &topology.Ask{Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Except: s.except}
+	for _, node := range s.network.Beside {
+		ask.There = append(ask.There, topology.Share{Node: node, Pods: 1})
+	}
+	places = []Place{}
+	kinds := s.kinds(pods)
+	if len(kinds) > 1 && len(ask.Slices) > 0 {
+		s.lack = &Lack{Mixed: true}
+		return nil, false
+	}
+	for _, kind := range kinds {
+		division, lack := s.divide(kind, ask, spare)
+		switch {
+		case division != nil:
+		case spare:
+			continue
+		case lack != nil && len(places) > 0 && ask.Required > 0: // another domain may have room for all kinds
+			s.except = append(s.except, places[0].Node)
+			return nil, true
+		default:
+			return nil, false
+		}
+		if !s.put(kind, division, &places) {
+			return nil, true
+		}
+		ask.There = append(ask.There, division.Nodes...)
+	}
+	for _, place := range places {
+		s.plan.done(place.Pod)
+	}
+	return places, false
+}
+
+// kinds returns the pods that are alike together, each in their order.
+func (s *nearness) kinds(pods []*cluster.Pod) (kinds [][]*cluster.Pod) {
+	at := map[predicates.Class]int{}
+	for _, pod := range pods {
+		kind := s.plan.kinds.of(pod)
+		i, known := at[kind]
+		if !known {
+			i = len(kinds)
+			at[kind], kinds = i, append(kinds, nil)
+		}
+		kinds[i] = append(kinds[i], pod)
+	}
+	return kinds
+}
+
+// divide divides pods of one kind over nodes.
+func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*topology.Division, *topology.Lack) {
+	slots := s.slots(kind[0])
+	ask.Pods = len(kind)
+	if spare {
+		ask.Pods = ask.Whole(len(kind))
+	}
+	division, lack := s.tree.Pack(slots, ask, s.late)
+	if lack != nil {
+		s.learn(lack, len(ask.There)-len(s.network.Beside))
+	}
+	if lack == nil || !spare {
+		return division, lack
+	}
+	if ask.Pods = ask.Whole(min(lack.Pods, len(kind))); ask.Pods == 0 {
+		return nil, lack
+	}
+	return s.tree.Pack(slots, ask, s.late)
+}
+
+// slots returns for how many pods like one there is room on each node.
+func (s *nearness) slots(pod *cluster.Pod) []int32 {
+	p := s.plan
+	p.keepPromises(pod)
+	trial, most := p.batch(pod).trial, s.most[p.kinds.of(pod)]
+	slots := make([]int32, p.Snapshot().IndexEnd())
+	for i := range slots {
+		node := int32(i)
+		if p.Snapshot().Node(node) == nil || p.avoided[node] || trial.Verdict(node) != predicates.Fits {
+			continue
+		}
+		slots[i] = int32(slotsOn(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods
+		if proven, known := most[node]; known {
+			slots[i] = min(slots[i], proven)
+		}
+	}
+	return slots
+}
+
+// put puts pods of one kind on nodes as they are divided. It reports false if some do not fit, and has noted then how many do on
+// each of these nodes.
+func (s *nearness) put(kind []*cluster.Pod, division *topology.Division, places *[]Place) bool {
+	all := true
+	for _, share := range division.Nodes {
+		for n, pod := range kind[:share.Pods] {
+			if s.plan.batch(pod).trial.Verdict(share.Node) != predicates.Fits {
+				s.bound(pod, share.Node, n)
+				all = false
+				break
+			}
+			s.plan.Put(pod, share.Node)
+			*places = append(*places, Place{Pod: pod, Node: share.Node})
+		}
+		kind = kind[share.Pods:]
+	}
+	return all
+}
+
+// bound notes how many pods like one fit on a node.
+func (s *nearness) bound(pod *cluster.Pod, node int32, fit int) {
+	kind := s.plan.kinds.of(pod)
+	if s.most[kind] == nil {
+		s.most[kind] = map[int32]int32{}
+	}
+	s.most[kind][node] = int32(fit) //nolint:gosec // no more than a gang has
+}
+
+// learn notes what a trial lacked that had room for more pods than the ones before.
+func (s *nearness) learn(lack *topology.Lack, before int) {
+	if s.lack != nil && before+lack.Pods <= s.found {
+		return
+	}
+	s.found, s.lack = before+lack.Pods, &Lack{Domains: lack.Domains, Pods: lack.Pods}
+	required := s.network.Required
+	if required > 0 && required <= len(s.network.Levels) {
+		s.lack.Key = s.network.Levels[required-1]
+	}
+	if node := s.plan.Snapshot().Node(lack.Within); lack.Within >= 0 && node != nil {
+		if s.lack.Value = node.Name; s.lack.Key != "" {
+			s.lack.Value = node.Labels[s.lack.Key]
+		}
+	}
+}
+
+// network reports whether pods of one of the groups ask something of the network.
+func network(demands []Demand) bool {
+	return slices.ContainsFunc(demands, func(d Demand) bool { return d.Network != nil })
+}

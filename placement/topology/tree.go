@@ -1,0 +1,97 @@
+package topology
+
+// Node is a node of a cluster.
+type Node struct {
+	Index int32
+	// Path numbers the values of its labels, one for each level, the uppermost first; a negative number is for a label that it
+	// lacks.
+	Path []int32
+}
+
+// Tree is the domains of a cluster: the cluster itself at level 0, domains by labels at the levels below, and nodes at the last
+// one. It is immutable.
+type Tree struct {
+	// Levels is how many levels of labels there are.
+	Levels  int
+	domains []domain // parents before their children; the first is the cluster
+	first   []int    // of each level, the first of its domains in byLevel
+	byLevel []int32
+	nodes   map[int32]int32 // the domains of nodes, by index
+	place   map[int32]int32 // of each node, by index, in the order of the tree
+}
+
+// domain is a domain of a tree. Its identity is its path: domains of two parents that have the same value are two.
+type domain struct {
+	parent   int32
+	children []int32
+	level    int
+	node     int32 // its index, -1 for what is no node
+	example  int32 // the index of a node in it
+	lacks    bool  // its nodes lack the label of its level, or of one above
+}
+
+// New returns the tree of nodes with a number of labels each.
+func New(nodes []Node, levels int) *Tree {
+	t := &Tree{Levels: levels, domains: []domain{{parent: -1, node: -1}}, nodes: map[int32]int32{}, place: map[int32]int32{}}
+	known := map[[2]int32]int32{} // by parent and value
+	for i := range nodes {
+		at := int32(0)
+		for level, value := range nodes[i].Path {
+			below, is := known[[2]int32{at, value}]
+			if !is {
+				below = t.add(domain{
+					parent: at, level: level + 1, node: -1, example: nodes[i].Index, lacks: value < 0 || t.domains[at].lacks,
+				})
+				known[[2]int32{at, value}] = below
+			}
+			at = below
+		}
+		index := nodes[i].Index
+		t.nodes[index] = t.add(domain{parent: at, level: levels + 1, node: index, example: index, lacks: t.domains[at].lacks})
+	}
+	t.first = make([]int, levels+3)
+	for i := range t.domains {
+		t.first[t.domains[i].level+1]++
+	}
+	for level := range levels + 2 {
+		t.first[level+1] += t.first[level]
+	}
+	t.byLevel = make([]int32, len(t.domains))
+	next := append([]int(nil), t.first...)
+	for i := range t.domains {
+		level := t.domains[i].level
+		t.byLevel[next[level]] = int32(i)
+		next[level]++
+	}
+	t.walk(0)
+	return t
+}
+
+// walk puts the nodes of a domain in their order.
+func (t *Tree) walk(d int32) {
+	if node := t.domains[d].node; node >= 0 {
+		t.place[node] = int32(len(t.place)) //nolint:gosec // no more than there are nodes
+	}
+	for _, child := range t.domains[d].children {
+		t.walk(child)
+	}
+}
+
+func (t *Tree) add(d domain) int32 {
+	at := int32(len(t.domains)) //nolint:gosec // a few for each node
+	t.domains = append(t.domains, d)
+	t.domains[d.parent].children = append(t.domains[d.parent].children, at)
+	return at
+}
+
+// within reports whether a node is in a domain.
+func (t *Tree) within(node, d int32) bool {
+	at, known := t.nodes[node]
+	for known && t.domains[at].level > t.domains[d].level {
+		at = t.domains[at].parent
+	}
+	return known && at == d
+}
+
+// at returns the domains of a level.
+func (t *Tree) at(level int) []int32 { return t.byLevel[t.first[level]:t.first[level+1]] }
