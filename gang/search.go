@@ -249,13 +249,13 @@ func asksNetwork(parts []core.Wanted) bool {
 // rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others
 // beside them.
 func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
-	before := plan.Moves()
+	before := plan.Mark()
 	places, left := settle(parts, plan.Stay)
 	together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
 	if together.Kept || together.Late || len(places) == 0 || !asksNetwork(parts) {
 		return places, left, together
 	}
-	plan.Undo(before)
+	plan.Return(before)
 	places, left = settle(parts)
 	return places, left, plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
 }

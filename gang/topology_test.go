@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -253,6 +254,73 @@ func TestNobodyIsEvictedForAGangThatAsksForARack(t *testing.T) {
 		}
 		if why := p.why("g"); !strings.Contains(why, "nobody is evicted yet for gangs that ask something of the network") {
 			t.Errorf("it waits as %q", why)
+		}
+	})
+}
+
+// Members that come when the gang has started, though it may do without them, go where the others are.
+func TestMembersBeyondTheMinimumGoToTheRackOfTheOthers(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 2, "a/s": 9})
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 5, "1")
+		p.set(group)
+		p.set(objects(pods[:2])...)
+		p.after(time.Second)
+		p.start(pods[:2]...)
+		p.after(time.Second)
+		p.set(objects(pods[2:4])...)
+		p.after(time.Second)
+		for _, pod := range pods[2:4] {
+			if got := p.filter(pod); !strings.HasPrefix(got, "a-r-") {
+				t.Errorf("%s is told %q", pod.Name, got)
+			}
+		}
+		p.start(pods[2:4]...)
+		p.set(pods[4])
+		p.after(time.Second)
+		if got := p.filter(pods[4]); !slices.Contains([]string{core.ReasonNoPlace, core.ReasonNoRoom}, got) {
+			t.Errorf("a member is told %q where its rack is full", got)
+		}
+	})
+}
+
+// The pods of an indexed Job have labels of their own, and are of one kind all the same.
+func TestSlicesOfMembersWithLabelsOfTheirOwn(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 3, "a/s": 3})
+		group := podGroup("g", 8)
+		annotate(group, v1alpha1.AnnotationTopologySlices, "4@"+rackKey)
+		pods := members("g", 8, "1")
+		for i, pod := range pods {
+			pod.Labels[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(i)
+		}
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		got := p.filter(pods[0])
+		if diff := cmp.Diff(map[string]int{"a-r": 4, "a-s": 4}, p.placed("g")); diff != "" {
+			t.Errorf("places by rack (-want +got), and the first is told %q:\n%s", got, diff)
+		}
+	})
+}
+
+// A member for which room is kept where the others do not fit beside it leaves that, and all are placed as if it kept none.
+func TestAMemberLeavesTheRackInWhichTheOthersHaveNoRoom(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "a/s": 2})
+		group := podGroup("g", 4)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 4, "1")
+		gated(pods[0])
+		nominatedBefore("a-r-0")(pods[0])
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[1])
+		if diff := cmp.Diff(map[string]int{"a-s": 4}, p.placed("g")); diff != "" {
+			t.Errorf("places by rack (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (p *Plan) PlaceEnough(pods []*cluster.Pod, enough int, deadline time.Time) 
 }
 
 func (p *Plan) placeUpTo(most int, pods []*cluster.Pod, atLeast int, deadline time.Time) Outcome {
-	before, kept := p.Moves(), p.kept
+	before := p.Mark()
 	outcome := Outcome{Places: make([]Place, len(pods))}
 	against := map[*batch][]Objection{}
 	for i, pod := range pods {
@@ -84,8 +84,7 @@ func (p *Plan) placeUpTo(most int, pods []*cluster.Pod, atLeast int, deadline ti
 	}
 	outcome.Kept = outcome.Placed >= atLeast
 	if !outcome.Kept {
-		p.Undo(before)
-		p.kept = kept
+		p.Return(before)
 	}
 	return outcome
 }

@@ -37,14 +37,13 @@ const mostTrials = 64
 // whether there may be places that it has not found.
 func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
 	s := p.near(n, deadline)
-	before, kept := p.Moves(), p.kept
+	before := p.Mark()
 	for range mostTrials {
 		places, again := s.try(pods, false)
 		if places != nil {
 			return Outcome{Places: places, Placed: len(places), Kept: true}, false
 		}
-		p.Undo(before)
-		before, p.kept = p.Moves(), kept // to undo is to move
+		p.Return(before)
 		if outcome.Late = s.late(); outcome.Late || !again {
 			break
 		}
@@ -57,14 +56,13 @@ func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (o
 // placeSpare places pods as their network asks, all that have room and make whole slices.
 func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome) {
 	s := p.near(n, deadline)
-	before, kept := p.Moves(), p.kept
+	before := p.Mark()
 	for range mostTrials {
 		places, again := s.try(pods, true)
 		if outcome.Places = places; !again {
 			break
 		}
-		p.Undo(before)
-		before, p.kept = p.Moves(), kept
+		p.Return(before)
 		if outcome.Late = s.late(); outcome.Late {
 			break
 		}
@@ -82,6 +80,7 @@ type nearness struct {
 	network *Network
 	tree    *topology.Tree
 	late    func() bool
+	alike   map[*cluster.Pod]predicates.Class // see kindOf
 	// most bounds the pods of a kind on a node, where fewer were proven to fit than there is room for.
 	most map[predicates.Class]map[int32]int32
 	// except are nodes of domains that lack room for a kind.
@@ -106,7 +105,7 @@ func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 	}
 	return &nearness{
 		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
-		most: map[predicates.Class]map[int32]int32{},
+		alike: map[*cluster.Pod]predicates.Class{}, most: map[predicates.Class]map[int32]int32{},
 	}
 }
 
@@ -146,11 +145,26 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 	return places, false
 }
 
+// kindOf returns what pods share whose places are divided together: whatever a predicate reads of them but their labels, which
+// differ among the pods of an indexed Job. What these forbid is found when the pods are put on their nodes.
+func (s *nearness) kindOf(pod *cluster.Pod) predicates.Class {
+	kind, known := s.alike[pod]
+	if !known {
+		bare, unlabelled := *pod.Pod, *pod
+		bare.Labels, unlabelled.Pod = nil, &bare
+		if kind = s.plan.store.ClassOf(&unlabelled); kind.None() {
+			kind = s.plan.store.Profile.AloneAs(&unlabelled)
+		}
+		s.alike[pod] = kind
+	}
+	return kind
+}
+
 // kinds returns the pods that are alike together, each in their order.
 func (s *nearness) kinds(pods []*cluster.Pod) (kinds [][]*cluster.Pod) {
 	at := map[predicates.Class]int{}
 	for _, pod := range pods {
-		kind := s.plan.kinds.of(pod)
+		kind := s.kindOf(pod)
 		i, known := at[kind]
 		if !known {
 			i = len(kinds)
@@ -185,14 +199,14 @@ func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*
 func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	p := s.plan
 	p.keepPromises(pod)
-	trial, most := p.batch(pod).trial, s.most[p.kinds.of(pod)]
+	trial, most := p.batch(pod).trial, s.most[s.kindOf(pod)]
 	slots := make([]int32, p.Snapshot().IndexEnd())
 	for i := range slots {
 		node := int32(i)
 		if p.Snapshot().Node(node) == nil || p.avoided[node] || trial.Verdict(node) != predicates.Fits {
 			continue
 		}
-		slots[i] = int32(slotsOn(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods
+		slots[i] = int32(Slots(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods
 		if proven, known := most[node]; known {
 			slots[i] = min(slots[i], proven)
 		}
@@ -221,7 +235,7 @@ func (s *nearness) put(kind []*cluster.Pod, division *topology.Division, places 
 
 // bound notes how many pods like one fit on a node.
 func (s *nearness) bound(pod *cluster.Pod, node int32, fit int) {
-	kind := s.plan.kinds.of(pod)
+	kind := s.kindOf(pod)
 	if s.most[kind] == nil {
 		s.most[kind] = map[int32]int32{}
 	}

@@ -21,6 +21,7 @@
 package placement
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -48,6 +49,22 @@ type Plan struct {
 	nominated []*cluster.Pod
 	kept      int
 	avoided   map[int32]bool // nodes
+}
+
+// Mark is a state of a plan to which it can return.
+type Mark struct {
+	moves, kept int
+	left        map[predicates.Class]int
+}
+
+// Mark returns the state that the plan is in.
+func (p *Plan) Mark() *Mark { return &Mark{p.Moves(), p.kept, maps.Clone(p.kinds.left)} }
+
+// Return has the plan be as it was when it was marked, again and again.
+func (p *Plan) Return(to *Mark) {
+	p.Undo(to.moves)
+	to.moves = p.Moves() // to undo is to move
+	p.kept, p.kinds.left = to.kept, maps.Clone(to.left)
 }
 
 // New begins a plan for pods of one profile on the present snapshot. It places none of

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -55,15 +54,14 @@ type Together struct {
 // too few, and takes up to a quarter of the time that is left. Pods that ask something of the network have the nodes that it
 // leaves them, and then no other orders are tried. If there are too few places all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
-	before, kept, left := p.Moves(), p.kept, maps.Clone(p.kinds.left)
+	before := p.Mark()
 	for i := range demands {
 		enough, cut := p.enough(&demands[i], deadline)
 		result.Enough = append(result.Enough, enough)
 		if enough.Kept {
 			continue
 		}
-		p.Undo(before)
-		p.kept, p.kinds.left = kept, left
+		p.Return(before)
 		if result.Late, result.Cut = enough.Late, cut || network(demands) && len(demands) > 1; enough.Late || network(demands) {
 			return result
 		}
