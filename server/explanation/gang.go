@@ -200,7 +200,7 @@ func (p *Places) String() string {
 	}
 	var against []string
 	for _, o := range p.Against {
-		against = append(against, fmt.Sprintf("%d nodes: %s", o.Nodes, o.Reason))
+		against = append(against, fmt.Sprintf("%s: %s", numbered(o.Nodes), o.Reason))
 	}
 	if text += "; "; p.Found > 0 {
 		text += "beside the others, "

@@ -213,3 +213,11 @@ func refusals(nodes []Node) []Refusal {
 	})
 	return all
 }
+
+// numbered is as in "1 node", "3 nodes".
+func numbered(nodes int) string {
+	if nodes == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", nodes)
+}

@@ -110,7 +110,7 @@ function summary() {
   update(at('summary'), figures('Summary', [
     ['nodes', count(nodes.length)],
     ['pods pending', count(known.pending?.pods?.length ?? 0)],
-    ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
+    ['pods on nodes', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
     share('cpu', 'requested'),
     share('memory', 'requested'),
     share('cpu', 'used'),
