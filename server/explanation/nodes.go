@@ -215,9 +215,9 @@ func refusals(nodes []Node) []Refusal {
 }
 
 // numbered is as in "1 node", "3 nodes".
-func numbered(nodes int) string {
-	if nodes == 1 {
-		return "1 node"
+func numbered(count int, noun string) string {
+	if count == 1 {
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d nodes", nodes)
+	return fmt.Sprintf("%d %ss", count, noun)
 }

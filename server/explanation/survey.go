@@ -14,7 +14,7 @@ import (
 )
 
 // keptForNominated returns the objection of pods whose room is kept: no predicate has it. A node that lacks room has it as well when
-// plans of lower priority would give way, and it is these pods that still keep the room.
+// plans of lower priority would give way and these pods still keep the room.
 func keptForNominated() predicates.Objection {
 	return predicates.Objection{Predicate: "nominated pods", Reason: "the room is kept for pods that are nominated to the node"}
 }
@@ -96,8 +96,7 @@ func (s *survey) nodes() ([]Node, Nodes) {
 func (s *survey) judgeNode(told *Node, index int32, now, later func() *rehearsal) {
 	kept, below := len(s.kept[index]) > 0, len(s.below) > 0
 	beside := len(told.Against) == 0 // there would be room, if none were kept
-	told.Fits = beside && (!kept || s.fits(now(), index))
-	if told.Fits {
+	if told.Fits = beside && (!kept || s.fits(now(), index)); told.Fits {
 		return
 	}
 	told.Yields = below && s.fits(later(), index)
