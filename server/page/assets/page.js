@@ -90,8 +90,8 @@ function matches() {
 }
 
 // drawProcess says whether muster answers kube-scheduler, and if it does not, why.
-function drawProcess(line, { unready, leads, config }) {
-  const parts = [unready ? `not ready: ${unready}` : leads ? 'ready, and leads' : 'ready'];
+function drawProcess(line, { unready, standsBy, leads, config }) {
+  const parts = [unready ? `not ready: ${unready}` : standsBy || (leads ? 'ready, and leads' : 'ready')];
   if (config.refused) parts.push(`its changed configuration file is refused: ${config.refused.join('; ')}`);
   line.textContent = parts.join('; ');
   line.classList.toggle('bad', Boolean(unready || config.refused));
