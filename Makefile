@@ -64,7 +64,7 @@ AXE_SCRIPT := $(RESULTS)/axe/$(AXE)/axe.min.js
 
 .PHONY: axe
 axe: $(AXE_SCRIPT) ## Check the page by the rules of axe-core, which npm fetches: at three widths, light and dark; needs Chromium
-	cd e2e && AXE=$(AXE_SCRIPT) PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run 'TestThePageShows|TestThePageFits' -count=1 -v
+	cd e2e && AXE=$(AXE_SCRIPT) PAGE_SCREENSHOTS=$(RESULTS)/page go test ./page -run 'TestThePageShows|TestThePageFits' -count=1 -v -timeout 40m
 
 $(AXE_SCRIPT): | $(RESULTS)
 	mkdir -p $(@D) && cd $(@D) && npm pack --silent axe-core@$(AXE) && \

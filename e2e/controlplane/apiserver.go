@@ -43,10 +43,24 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 	}
 	args = append(args, featureGates(cp.options.FeatureGates)...)
 	args = append(args, cp.options.APIServerFlags...)
-	return cp.start(ctx, binaries.APIServer, args, nil, func(ctx context.Context) error {
+	ready := func(ctx context.Context) error {
 		return cp.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-	})
+	}
+	for again := attempts - 1; ; again-- {
+		err := cp.start(ctx, binaries.APIServer, args, nil, ready)
+		if err == nil || again == 0 || !strings.Contains(err.Error(), gaveUp) {
+			return err
+		}
+		fmt.Fprintf(cp.options.Progress, "%s starts again: its hooks took too long\n", binaries.APIServer)
+	}
 }
+
+// kube-apiserver ends by itself where a hook of its start takes longer than a minute, as on a machine that is busy with
+// much else. A kubelet would start it again. Flags that it refuses end it with another status.
+const (
+	attempts = 3
+	gaveUp   = "exit status 255" // klog.Fatal's
+)
 
 // StopAPIServer ends kube-apiserver as a crash would; everything else keeps running.
 func (cp *ControlPlane) StopAPIServer() { cp.kill(binaries.APIServer) }

@@ -133,7 +133,7 @@ func ordersGangs(t *testing.T, s served) {
 		[...document.querySelectorAll('#gangs ol > li h3')].map((one) => one.textContent.split(' ').slice(0, 2).join(' ')).join() ===
 		'1. z/first,2. a/second'`)
 	b.eventually("how much is missing", `document.querySelector('#gangs .lacks').textContent ===
-		'64 of 64 places missing: 50 ready, 3 refused a moment ago, 7 held back by gates of others, 4 to be created'`)
+		'64 of 64 members have no place yet: 50 ready, 3 refused a moment ago, 7 held back by gates of others, 4 to be created'`)
 	b.eventually("since when it waits, both ways", `/^waits for 47 min, since .*\d:\d\d:\d\d/.test(
 		document.querySelector('#gangs li .counts:last-child').textContent) && !document.querySelector('#gangs li:last-child time')`)
 	b.run(chromedp.SendKeys(`#filter-text`, "second"))

@@ -157,14 +157,29 @@ func (l *cluster) podsOf(set string) (pods []*corev1.Pod) {
 
 // plan is the one plan that there is.
 func (l *cluster) plan() (*v1alpha1.ReschedulingPlan, error) {
+	plans, err := l.plans()
+	if err != nil {
+		return nil, err
+	}
+	if len(plans) != 1 {
+		return nil, fmt.Errorf("there are %d plans", len(plans))
+	}
+	return plans[0], nil
+}
+
+func (l *cluster) plans() (plans []*v1alpha1.ReschedulingPlan, err error) {
 	list, err := l.Dynamic.Resource(v1alpha1.ReschedulingPlans()).List(l.Context(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if len(list.Items) != 1 {
-		return nil, fmt.Errorf("there are %d plans", len(list.Items))
+	for i := range list.Items {
+		plan, err := v1alpha1.Decode(&list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
 	}
-	return v1alpha1.Decode(&list.Items[0])
+	return plans, nil
 }
 
 // awaitPlan waits until the plan is in a phase, and says something.

@@ -19,6 +19,9 @@
 //   - A placeholder pod is not nominated while it would keep out the pod of an earlier step on the same node.
 //   - It never keeps out its own pod: it goes when that is nominated or let go, and the room of a replacement that is not
 //     gated is given up when its step begins. It comes back for that plan no more.
+//   - A pod that kube-scheduler tries already, as room is made for it, is nominated before its placeholder pod goes, and as
+//     often as a failed attempt takes the nomination away. The placeholder pod goes once the nomination has outlived the
+//     attempts that began before it (Margin): else others would get the room between the two.
 //   - It keeps out no pod that a DaemonSet has for the node: the plan is given up.
 //   - It goes when its plan has ended. The garbage collector of the cluster deletes placeholder pods of a
 //     deleted plan.
@@ -30,6 +33,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +92,7 @@ type Placeholders struct {
 	failures failures      // only Run uses it
 
 	mu       sync.Mutex
-	shown    map[types.UID]time.Time // since when a placeholder pod is nominated
+	shown    map[types.UID]time.Time // since when a placeholder pod, or a pod that room is made for, is nominated
 	released sets.Set[string]        // rooms that need none any more, by their key
 	trouble  map[types.UID]string    // what was in the way last, by plan
 }
@@ -175,15 +180,20 @@ func (p *Placeholders) Blocks(pod types.UID) bool {
 	return plan != nil && p.Pods.Pods()[nameOf(plan, room)] != nil
 }
 
-// untold returns the rooms of pods that kube-scheduler does not ask muster about, and that nobody has come to.
-func (p *Placeholders) untold() (rooms []reservation.Room) {
+// unasked returns the rooms of pods that kube-scheduler does not ask muster about.
+func (p *Placeholders) unasked() (rooms []reservation.Room) {
 	for _, r := range p.Keeper.Rooms() {
 		store := p.Profiles.Of(r.For.Spec.SchedulerName)
-		if store != nil && store.Profile.PlacesGated() && !p.isReleased(&r) && !p.meetsItself(&r) {
+		if store != nil && store.Profile.PlacesGated() && !p.meetsItself(&r) {
 			rooms = append(rooms, r)
 		}
 	}
 	return rooms
+}
+
+// untold returns the rooms that placeholder pods are to tell of: unasked ones that nobody has come to.
+func (p *Placeholders) untold() []reservation.Room {
+	return slices.DeleteFunc(p.unasked(), func(r reservation.Room) bool { return p.isReleased(&r) })
 }
 
 // meetsItself reports whether the pod that room is for is not gated when it comes, so that kube-scheduler would keep it out
@@ -219,30 +229,16 @@ func (p *Placeholders) release(r *reservation.Room) {
 
 func key(r *reservation.Room) string { return string(r.Plan.UID) + "/" + r.Name }
 
-// hasCome reports whether the pod that room is for has come, and kube-scheduler knows of it or is about to.
-func (p *Placeholders) hasCome(r *reservation.Room) bool {
-	if r.Taker == "" {
-		return false
-	}
-	pod := p.Cluster.PendingPod(r.Taker)
-	switch {
-	case pod == nil, pod.Status.NominatedNodeName != "":
-		return true
-	case len(pod.Spec.SchedulingGates) == 0:
-		return r.Beneficiary == ""
-	}
-	return false
-}
-
 // reconcile makes the placeholder pods be what they should.
 func (p *Placeholders) reconcile(ctx context.Context) {
 	p.letPass()
-	rooms := p.untold()
+	rooms := p.unasked()
 	for i := range rooms {
 		if p.hasCome(&rooms[i]) || p.givesWay(ctx, &rooms[i]) {
 			p.release(&rooms[i])
 		}
 	}
+	waiting := p.beneficiaries(rooms)
 	rooms = p.untold()
 	snap, present := p.Cluster.Snapshot(), p.Pods.Pods()
 	wanted, now, trouble := map[string]*reservation.Room{}, sets.New[string](), map[types.UID]string{}
@@ -262,7 +258,7 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 			trouble[r.Plan.UID] = fmt.Sprintf("the placeholder pod %s: %v", name, err)
 		}
 	}
-	p.note(present, trouble)
+	p.note(append(waiting, slices.Collect(maps.Values(present))...), trouble)
 }
 
 // letPass gives up the room that pods of DaemonSets wait for: kube-scheduler would keep them out, whatever it
@@ -290,32 +286,8 @@ func (p *Placeholders) tell(ctx context.Context, r *reservation.Room, pod *corev
 	return nil
 }
 
-// givesWay nominates a pod that waits for its room, once all has gone that was in its way, and reports whether that is
-// done. Where it fails again and again, its node has room for it all the same.
-func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
-	if r.Beneficiary == "" || !allMoved(r.Plan) {
-		return false
-	}
-	pod := p.Cluster.PendingPod(r.Beneficiary)
-	if pod == nil || len(pod.Spec.SchedulingGates) > 0 {
-		return pod == nil
-	}
-	about := "for " + name(r)
-	err := p.try(about, "nominate", func() error { return p.Client.Nominate(ctx, pod.Pod, r.Node) })
-	return err == nil && !p.failures.rests(about, p.Clock.Now()) || p.failures.persists(about)
-}
-
-func allMoved(plan *v1alpha1.ReschedulingPlan) bool {
-	for i := range plan.Spec.Steps {
-		if plan.Step(i).Phase != v1alpha1.StepMoved {
-			return false
-		}
-	}
-	return true
-}
-
-// note remembers what is there, and forgets what has gone.
-func (p *Placeholders) note(present map[string]*corev1.Pod, trouble map[types.UID]string) {
+// note remembers since when pods are nominated, and what was in the way, and forgets what has gone.
+func (p *Placeholders) note(present []*corev1.Pod, trouble map[types.UID]string) {
 	over := len(p.Keeper.Rooms()) == 0
 	p.mu.Lock()
 	defer p.mu.Unlock()

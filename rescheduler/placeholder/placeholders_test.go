@@ -42,6 +42,8 @@ type world struct {
 	log     []string               // what was written
 	created int
 	refusal error
+	// refusals are what single writes are answered.
+	refusals map[string]error
 }
 
 func newWorld(t *testing.T, gates config.Gates) *world {
@@ -145,6 +147,9 @@ func (w *world) to(phases ...v1alpha1.StepPhase) {
 
 func (w *world) did(what string) error {
 	w.log = append(w.log, what)
+	if err := w.refusals[what]; err != nil {
+		return err
+	}
 	return w.refusal
 }
 
@@ -175,12 +180,16 @@ func (w *world) Delete(_ context.Context, pod *corev1.Pod) error {
 // Nominate implements [Client].
 func (w *world) Nominate(_ context.Context, pod *corev1.Pod, node string) error {
 	err := w.did("nominate " + pod.Name + " to " + node)
-	if err == nil && w.pods[pod.Name] != nil {
-		next := pod.DeepCopy()
-		nominated(node)(next)
-		w.pods[pod.Name] = next
+	if err != nil {
+		return err
 	}
-	return err
+	next := pod.DeepCopy()
+	nominated(node)(next)
+	if w.pods[pod.Name] == nil { // the watch shows it at once
+		return w.cluster.Set(next)
+	}
+	w.pods[pod.Name] = next
+	return nil
 }
 
 // Wake implements [Client].
@@ -390,8 +399,52 @@ func TestWhomRoomIsMadeForIsNominatedWhenAllHaveMoved(t *testing.T) {
 	w.look(2)
 	w.wrote("before the last one has moved", "delete p-step-0")
 	w.to(v1alpha1.StepMoved, v1alpha1.StepMoved)
+	w.look(1)
+	w.wrote("then", "nominate big to n1", "delete p-step-1")
 	w.look(2)
-	w.wrote("then", "nominate big to n1", "delete p-step-1", "delete p-for-big")
+	w.clock.Step(margin - 1)
+	w.look(1)
+	w.wrote("while an attempt that began before may take the nomination away")
+	w.clock.Step(1)
+	w.look(2)
+	w.wrote("after it", "delete p-for-big")
+}
+
+func TestANominationThatAFailedAttemptTakesAwayIsMadeAgainBeforeThePlaceholderPodGoes(t *testing.T) {
+	w := told(t)
+	w.to(v1alpha1.StepMoved, v1alpha1.StepMoved)
+	w.look(1)
+	w.wrote("at first", "nominate big to n1", "delete p-step-0", "delete p-step-1")
+	w.clock.Step(margin / 2)
+	w.set(newPod("big", "4")) // the attempt failed, as the placeholder pod is there
+	w.look(1)
+	w.wrote("when it is gone", "nominate big to n1")
+	w.clock.Step(margin / 2)
+	w.look(1)
+	w.wrote("it counts from the last time")
+	w.clock.Step(margin)
+	w.look(1)
+	w.wrote("when it has lasted", "delete p-for-big")
+	w.set(newPod("big", "4"))
+	w.look(1)
+	w.wrote("when it is gone again", "nominate big to n1")
+	w.set(newPod("big", "4", on("n1")))
+	w.look(2)
+	w.wrote("when the pod runs")
+}
+
+func TestThePlaceholderPodGoesThoughWhomRoomIsMadeForCannotBeNominated(t *testing.T) {
+	w := told(t)
+	w.to(v1alpha1.StepMoved, v1alpha1.StepMoved)
+	w.look(1)
+	w.refusals = map[string]error{"nominate big to n1": errors.New("forbidden")}
+	for range 100 {
+		w.look(1)
+		w.clock.Step(tick)
+	}
+	if w.pods["p-for-big"] != nil {
+		t.Error("it keeps out the pod that it is for")
+	}
 }
 
 func TestPlaceholderPodsGoWithTheirPlan(t *testing.T) {

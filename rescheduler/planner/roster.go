@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -23,7 +24,7 @@ type roster struct {
 	rules     *Rules
 	now       time.Time
 	workloads *Workloads
-	gangs     map[string][]spot // all pods on nodes that are of one
+	gangs     func() map[string][]spot // all pods on nodes that are of one; worked out when a pod that may be moved is of one
 
 	loaded  []bool           // by node index: its pods are items
 	guarded []map[string]int // by node index: its pods that may not be moved, by reason
@@ -47,7 +48,8 @@ type spot struct {
 func newRoster(p *Problem, s *state, k *kinds, now time.Time) *roster {
 	end := p.Snapshot.IndexEnd()
 	return &roster{
-		state: s, kinds: k, snap: p.Snapshot, rules: &p.Rules, now: now, workloads: WorkloadsOf(p.Snapshot), gangs: gangsOn(p.Snapshot),
+		state: s, kinds: k, snap: p.Snapshot, rules: &p.Rules, now: now, workloads: WorkloadsOf(p.Snapshot),
+		gangs:  sync.OnceValue(func() map[string][]spot { return gangsOn(p.Snapshot) }),
 		loaded: make([]bool, end), guarded: make([]map[string]int, end), unitOf: map[string]int32{},
 	}
 }
@@ -116,10 +118,10 @@ func (r *roster) loadGang(name string) int32 {
 		return at
 	}
 	u := unit{gang: name}
-	for _, spot := range r.gangs[name] {
+	for _, spot := range r.gangs()[name] {
 		if _, reason := r.judge(spot); reason != "" {
 			u.fixed = ReasonGang
-			if len(r.gangs[name]) == 1 {
+			if len(r.gangs()[name]) == 1 {
 				u.fixed = reason
 			}
 		}
@@ -129,7 +131,7 @@ func (r *roster) loadGang(name string) int32 {
 	if u.fixed != "" {
 		return at
 	}
-	for _, spot := range r.gangs[name] {
+	for _, spot := range r.gangs()[name] {
 		item, _ := r.enter(spot)
 		r.items[item].unit = at
 		r.units[at].items = append(r.units[at].items, item)

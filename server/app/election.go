@@ -56,12 +56,12 @@ func (e *Election) Leading() bool { return e.leading.Load() }
 // Elected reports whether this process leads by an election.
 func (e *Election) Elected() bool { return e.candidate != nil && e.Leading() && e.fence.Check() == nil }
 
-// notReady is why a process that does not lead is not ready, nil where it may not lead, so that nobody asks it.
-func (e *Election) notReady() error {
+// waits is why a process that does not lead answers no calls.
+func (e *Election) waits() error {
 	if e.candidate == nil {
 		return leadership.ErrNotLeader
 	}
-	return e.candidate.NotReady()
+	return e.candidate.Waits()
 }
 
 // ineligible is closed when this process leads and must not any more.

@@ -52,7 +52,9 @@ func (r *Readiness) Serving() error {
 		}
 		r.complete.Store(true)
 	}
-	if err := r.options.Election.Fence().Check(); err != nil {
+	if err := r.options.Election.Fence().Check(); errors.Is(err, leadership.ErrNotLeader) {
+		return r.options.Election.waits()
+	} else if err != nil {
 		return err
 	}
 	if !r.options.Election.Leading() {
@@ -61,7 +63,8 @@ func (r *Readiness) Serving() error {
 	return nil
 }
 
-// Ready is why no new calls should be sent here, nil when they may.
+// Ready is why no new calls should be sent here, nil when they may, and where the process stands by, as nobody calls it
+// then.
 func (r *Readiness) Ready() error {
 	if r.stopping.Load() {
 		return ErrStopping
@@ -70,8 +73,8 @@ func (r *Readiness) Ready() error {
 		return fmt.Errorf("serving.tls.selfManaged: %w", err)
 	}
 	err := r.Serving()
-	if errors.Is(err, leadership.ErrNotLeader) {
-		return r.options.Election.notReady()
+	if errors.Is(err, leadership.ErrStandingBy) {
+		return nil
 	}
 	return err
 }

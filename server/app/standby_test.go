@@ -33,7 +33,7 @@ func TestAProcessStandsByReadyAndStopsInOrderWhenItMayNotLeadAnyMore(t *testing.
 		if err := readiness.Ready(); err != nil {
 			t.Errorf("while it stands by: %v", err)
 		}
-		if err := readiness.Serving(); !errors.Is(err, leadership.ErrNotLeader) {
+		if err := readiness.Serving(); !errors.Is(err, leadership.ErrStandingBy) {
 			t.Errorf("to a call while it stands by: %v", err)
 		}
 		stopped := false

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http/httptest"
@@ -27,6 +28,7 @@ import (
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/extender"
 	"muster.dev/muster/server/history"
+	"muster.dev/muster/server/leadership"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -66,7 +68,12 @@ func (s state) Synced() bool { return s.serving != app.ErrNotSynced } //nolint:e
 func (s state) Serving() error { return s.serving }
 
 // Ready implements [Readiness].
-func (s state) Ready() error { return s.serving }
+func (s state) Ready() error {
+	if errors.Is(s.serving, leadership.ErrStandingBy) {
+		return nil
+	}
+	return s.serving
+}
 
 // refusing is a configuration that may be refused in part.
 type refusing struct {

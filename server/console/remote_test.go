@@ -13,6 +13,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/leadership"
 	"muster.dev/muster/server/remote"
 	"muster.dev/muster/server/servertest"
 )
@@ -171,6 +172,18 @@ func TestStatusIsAllInShort(t *testing.T) {
 	if status, page := b.Get("/debug/status"); status != http.StatusOK ||
 		!strings.Contains(text, strings.TrimPrefix(page, "muster in short\n\n")) {
 		t.Errorf("the page says something else, %d:\n%s\nthan:\n%s", status, page, text)
+	}
+}
+
+func TestStatusSaysWhyAReplicaStandsBy(t *testing.T) {
+	b := newFullBench(t, func(o *benchOptions) { o.state = state{serving: leadership.ErrStandingBy} })
+	got, err := b.asker().Overview(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := printed(t, got)
+	if !strings.Contains(text, ", ready\n") || !strings.Contains(text, leadership.ErrStandingBy.Error()) {
+		t.Errorf("it says:\n%s", text)
 	}
 }
 

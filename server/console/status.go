@@ -27,6 +27,8 @@ func (s *Console) debugStatus(*http.Request) (inspect.Answer, error) {
 	}
 	if err := s.options.Readiness.Ready(); err != nil {
 		told.Unready = err.Error()
+	} else if err := s.options.Readiness.Serving(); err != nil {
+		told.StandsBy = err.Error()
 	}
 	if shown.Refused != nil {
 		told.Config.Refused = shown.Refused.Errors

@@ -182,11 +182,8 @@ func (r *Gang) quorum() string {
 // String is as in "places for 3 of 4 members that need one: 1 place short".
 func (p *Places) String() string {
 	text := fmt.Sprintf("places for %d of %d members that need one", p.Found, p.Wanted)
-	switch {
-	case p.Short > 1:
-		text += fmt.Sprintf(": %d places short", p.Short)
-	case p.Short > 0:
-		text += ": 1 place short"
+	if p.Short > 0 {
+		text += ": " + numbered(p.Short, "place") + " short"
 	}
 	if p.Yielding {
 		text += ", as plans of lower priority give way"
@@ -205,7 +202,7 @@ func (p *Places) String() string {
 	}
 	var against []string
 	for _, o := range p.Against {
-		against = append(against, fmt.Sprintf("%d nodes: %s", o.Nodes, o.Reason))
+		against = append(against, fmt.Sprintf("%s: %s", numbered(o.Nodes, "node"), o.Reason))
 	}
 	if text += "; "; p.Found > 0 {
 		text += "beside the others, "

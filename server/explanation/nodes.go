@@ -213,3 +213,11 @@ func refusals(nodes []Node) []Refusal {
 	})
 	return all
 }
+
+// numbered is as in "1 node", "3 nodes".
+func numbered(count int, noun string) string {
+	if count == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", count, noun)
+}

@@ -13,10 +13,10 @@ import (
 	"muster.dev/muster/predicates"
 )
 
-// keptForNominated is the objection of pods whose room is kept: no predicate has it. A node that lacks room has it as well when
-// plans of lower priority would give way, and it is these pods that still keep the room.
-var keptForNominated = predicates.Objection{
-	Predicate: "nominated pods", Reason: "the room is kept for pods that are nominated to the node",
+// keptForNominated returns the objection of pods whose room is kept: no predicate has it. A node that lacks room has it as well when
+// plans of lower priority would give way and these pods still keep the room.
+func keptForNominated() predicates.Objection {
+	return predicates.Objection{Predicate: "nominated pods", Reason: "the room is kept for pods that are nominated to the node"}
 }
 
 // survey looks at all nodes of a snapshot for a pod.
@@ -74,14 +74,7 @@ func (s *survey) nodes() ([]Node, Nodes) {
 	var nearest nearest
 	for _, e := range s.store.Profile.Explain(s.pod, s.snap) {
 		told := Node{Node: e.Node.Name, Total: e.Total, Scores: e.Scores, Against: e.Against}
-		kept := len(s.kept[e.Node.Index]) > 0
-		beside := len(told.Against) == 0 // there would be room, if none were kept
-		told.Fits = beside && (!kept || s.fits(now(), e.Node.Index))
-		told.Yields = !told.Fits && len(s.below) > 0 && s.fits(later(), e.Node.Index)
-		beside = beside || !told.Yields && kept && len(s.below) > 0 && later().takes(e.Node.Index)
-		if !told.Fits && beside {
-			told.Against = append(slices.Clip(told.Against), keptForNominated)
-		}
+		s.judgeNode(&told, e.Node.Index, now, later)
 		if counted.count(&told); !told.Fits && !told.Yields && told.lacksRoomOnly() {
 			node, against := e.Node.WithoutPod(s.pod.UID), told.Against
 			if len(s.below[node.Name])+len(s.kept[node.Index]) > 0 { // plans would give way if that were enough
@@ -97,6 +90,19 @@ func (s *survey) nodes() ([]Node, Nodes) {
 		counted.Nearest = nearest.gap(s.pod)
 	}
 	return nodes, counted
+}
+
+// judgeNode says whether a node that predicates speak of takes the pod now, or once plans give way, beside pods that are nominated to it.
+func (s *survey) judgeNode(told *Node, index int32, now, later func() *rehearsal) {
+	kept, below := len(s.kept[index]) > 0, len(s.below) > 0
+	beside := len(told.Against) == 0 // there would be room, if none were kept
+	if told.Fits = beside && (!kept || s.fits(now(), index)); told.Fits {
+		return
+	}
+	told.Yields = below && s.fits(later(), index)
+	if beside || kept && below && !told.Yields && later().takes(index) {
+		told.Against = append(slices.Clip(told.Against), keptForNominated())
+	}
 }
 
 // rehearsal is a cluster in which the pod is on no node.

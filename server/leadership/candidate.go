@@ -81,16 +81,15 @@ func New(o Options) (*Candidate, error) {
 // Fence is open while the lease is held.
 func (c *Candidate) Fence() *Fence { return c.fence }
 
-// NotReady is why a process that does not lead is of no use: [ErrNotLeader], [ErrUnknown], or nil where it may not lead, so
-// that nobody asks it.
-func (c *Candidate) NotReady() error {
+// Waits is why a process that does not lead answers no calls: [ErrNotLeader], [ErrUnknown] or [ErrStandingBy].
+func (c *Candidate) Waits() error {
 	switch {
 	case c.eligibility == nil, c.eligibility.Eligible():
 		return ErrNotLeader
 	case !c.eligibility.Known():
 		return ErrUnknown
 	default:
-		return nil
+		return ErrStandingBy
 	}
 }
 

@@ -12,8 +12,9 @@ var ErrIneligible = errors.New("the kube-scheduler beside this replica does not 
 // ErrUnknown is why a process is not ready that does not know yet whether it may lead.
 var ErrUnknown = errors.New("it is not known yet whether the kube-scheduler beside this replica leads")
 
-// errStandingBy keeps one who may not lead from taking the lease.
-var errStandingBy = errors.New("the kube-scheduler beside this replica does not lead")
+// ErrStandingBy is why a process answers no calls that may not lead, nor take the lease.
+var ErrStandingBy = errors.New(
+	"this replica stands by: the kube-scheduler beside it does not hold the Lease of leaderElection.schedulerLease")
 
 // Eligibility says whether a process may run for its lease. It may not at first. Its methods are safe for concurrent use.
 type Eligibility struct {

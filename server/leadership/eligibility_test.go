@@ -201,7 +201,7 @@ func TestALeaseIsTakenNoSoonerThanItSays(t *testing.T) {
 	})
 }
 
-func TestWhoStandsByIsReadyOnceItKnows(t *testing.T) {
+func TestWhyAReplicaWaitsIsSaid(t *testing.T) {
 	e := newElection(t)
 	options := Options{
 		Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: e.CoordinationV1(), Config: e.config, Name: "lease",
@@ -210,7 +210,7 @@ func TestWhoStandsByIsReadyOnceItKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := alone.NotReady(); !errors.Is(err, ErrNotLeader) {
+	if err := alone.Waits(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("of one that may always lead: %v", err)
 	}
 	options.Registerer, options.Eligibility = prometheus.NewRegistry(), NewEligibility()
@@ -218,15 +218,15 @@ func TestWhoStandsByIsReadyOnceItKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.NotReady(); !errors.Is(err, ErrUnknown) {
+	if err := c.Waits(); !errors.Is(err, ErrUnknown) {
 		t.Errorf("before it knows: %v", err)
 	}
 	options.Eligibility.Know()
-	if err := c.NotReady(); err != nil {
+	if err := c.Waits(); !errors.Is(err, ErrStandingBy) {
 		t.Errorf("while no scheduler leads: %v", err)
 	}
 	options.Eligibility.Set(true)
-	if err := c.NotReady(); !errors.Is(err, ErrNotLeader) {
+	if err := c.Waits(); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("while its scheduler leads: %v", err)
 	}
 }

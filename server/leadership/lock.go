@@ -84,7 +84,7 @@ func (l *lock) write(do func() error) error {
 		return err
 	}
 	if l.eligibility != nil && l.fence.renewed.Load() == nil && !l.eligibility.Eligible() {
-		return errStandingBy
+		return ErrStandingBy
 	}
 	began := l.fence.now()
 	err := do()

@@ -23,7 +23,9 @@ type Overview struct {
 	// Unready is why it is not ready, "" when it is; Leads says that it leads, of several replicas
 	// where there are some.
 	Unready string `json:"unready,omitempty"`
-	Leads   bool   `json:"leads"`
+	// StandsBy is why it answers no calls though it is ready.
+	StandsBy string `json:"standsBy,omitempty"`
+	Leads    bool   `json:"leads"`
 	// Snapshot are the files of dumps that stand in for an API server.
 	Snapshot []string  `json:"snapshot,omitempty"`
 	Config   Config    `json:"config"`
@@ -180,10 +182,14 @@ func (o *Overview) Text(t *inspect.Table) { o.write(t, false) }
 
 func (o *Overview) write(t *inspect.Table, wide bool) {
 	muster := fmt.Sprintf("%s, since %s, %s", cmp.Or(o.Version, "of unknown version"), inspect.Time(o.Started), o.readiness())
-	if o.Unready == "" {
-		t.Row("muster", inspect.Good(muster))
-	} else {
+	switch {
+	case o.Unready != "":
 		t.Row("muster", inspect.Bad(muster))
+	case o.StandsBy != "":
+		t.Row("muster", inspect.Doubtful(muster))
+		t.Row("", inspect.Doubtful(o.StandsBy))
+	default:
+		t.Row("muster", inspect.Good(muster))
 	}
 	if len(o.Snapshot) > 0 {
 		t.Row("", "of a snapshot, and of no cluster that runs: "+strings.Join(o.Snapshot, ", "))

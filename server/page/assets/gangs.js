@@ -101,7 +101,7 @@ function lacks({ lacking, minMember, ready, gated, claimless, resting, missing, 
   if (!lacking) return null;
   const what = [[ready, 'ready'], [resting, 'refused a moment ago'], [gated, 'held back by gates of others'], [claimless, 'without their ResourceClaims'], [missing, 'to be created'], [leaving, 'being deleted, which do not count']]
     .filter(([members]) => members > 0).map(([members, how]) => `${count(members)} ${how}`);
-  return element('p', { class: 'counts lacks' }, element('strong', {}, `${count(lacking)} of ${count(minMember)} places missing`), what.length > 0 && `: ${what.join(', ')}`);
+  return element('p', { class: 'counts lacks' }, element('strong', {}, `${count(lacking)} of ${count(minMember)} members have no place yet`), what.length > 0 && `: ${what.join(', ')}`);
 }
 
 function running(gangs) {

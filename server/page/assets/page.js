@@ -90,8 +90,8 @@ function matches() {
 }
 
 // drawProcess says whether muster answers kube-scheduler, and if it does not, why.
-function drawProcess(line, { unready, leads, config }) {
-  const parts = [unready ? `not ready: ${unready}` : leads ? 'ready, and leads' : 'ready'];
+function drawProcess(line, { unready, standsBy, leads, config }) {
+  const parts = [unready ? `not ready: ${unready}` : standsBy || (leads ? 'ready, and leads' : 'ready')];
   if (config.refused) parts.push(`its changed configuration file is refused: ${config.refused.join('; ')}`);
   line.textContent = parts.join('; ');
   line.classList.toggle('bad', Boolean(unready || config.refused));
@@ -110,7 +110,7 @@ function summary() {
   update(at('summary'), figures('Summary', [
     ['nodes', count(nodes.length)],
     ['pods pending', count(known.pending?.pods?.length ?? 0)],
-    ['pods on them', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
+    ['pods on nodes', count(nodes.reduce((sum, node) => sum + (node.requested.pods ?? 0), 0))],
     share('cpu', 'requested'),
     share('memory', 'requested'),
     share('cpu', 'used'),

@@ -10,6 +10,7 @@ import { update } from './update.js';
 const lane = 34; // px between two nodes
 const column = 76; // px between two moves
 const top = 26;
+const widest = 18; // characters of a node's name beside its line
 
 export function drawPlans(into, answer) {
   if (answer instanceof Error) {
@@ -68,11 +69,14 @@ function approval(name) {
   return element('div', { class: 'approval' }, element('p', {}, 'To have it carried out:'), element('code', {}, command), ' ', copy);
 }
 
+// shortened leaves out the middle of a long name: nodes differ at the end, pools at the beginning. The list has all of it.
+const shortened = (name) => (name.length <= widest ? name : `${name.slice(0, 6)}…${name.slice(6 - widest + 1)}`);
+
 function drawing(plan) {
   const arrivals = plan.beneficiaries ?? [];
   const nodes = [...new Set([...plan.steps.flatMap((step) => [step.from, step.to]), ...arrivals.map((one) => one.node), ...(plan.empties ?? [])])];
   const y = new Map(nodes.map((node, i) => [node, top + lane * (i + 0.5)]));
-  const left = 24 + 7.4 * Math.max(...nodes.map((node) => node.length));
+  const left = 24 + 7.4 * Math.max(...nodes.map((node) => shortened(node).length));
   const x = (i) => left + column * (i + 0.5);
   const width = x(plan.steps.length + arrivals.length) + 24;
   const height = top + lane * nodes.length + 12;
@@ -80,7 +84,7 @@ function drawing(plan) {
   return element('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': plan.steps.map((step) => `${step.pod} from ${step.from} to ${step.to}`).join('; ') },
     nodes.map((node) => element('g', { class: empties.has(node) ? 'lane empties' : 'lane' },
       element('line', { x1: left, x2: width - 12, y1: y.get(node), y2: y.get(node) }),
-      element('text', { x: left - 12, y: y.get(node) + 4, 'text-anchor': 'end' }, node))),
+      element('text', { x: left - 12, y: y.get(node) + 4, 'text-anchor': 'end' }, shortened(node) !== node && element('title', {}, node), shortened(node)))),
     plan.steps.map((step, i) => arrow(x(i), y.get(step.from), y.get(step.to), step.phase.toLowerCase(), `${i + 1}. ${step.pod}`, `${step.pod} from ${step.from} to ${step.to}, ${step.phase.toLowerCase()}`, String(i + 1))),
     arrivals.map((one, i) => arrow(x(plan.steps.length + i), top - 4, y.get(one.node), 'arrives', one.pod, `${one.pod} gets a place on ${one.node}`, '★')));
 }
