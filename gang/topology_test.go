@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 )
 
@@ -302,6 +303,42 @@ func TestSlicesOfMembersWithLabelsOfTheirOwn(t *testing.T) {
 		got := p.filter(pods[0])
 		if diff := cmp.Diff(map[string]int{"a-r": 4, "a-s": 4}, p.placed("g")); diff != "" {
 			t.Errorf("places by rack (-want +got), and the first is told %q:\n%s", got, diff)
+		}
+	})
+}
+
+// A member that has succeeded leaves its slice, so that no node makes that whole again: who comes in another's place goes to
+// any rack of the block.
+func TestOnceAMemberHasSucceededNoSliceHasToBeWhole(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 2, "a/s": 2, "b/t": 3})
+		group := podGroup("g", 8)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, blockKey)
+		annotate(group, v1alpha1.AnnotationTopologySlices, "4@"+rackKey)
+		pods := members("g", 8, "1")
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.start(pods...)
+		p.after(time.Second)
+		if diff := cmp.Diff(map[string]int{"a-r": 4, "a-s": 4}, p.placed("g")); diff != "" {
+			t.Fatalf("it starts elsewhere (-want +got):\n%s", diff)
+		}
+		other := members("other", 1, "1")[0]
+		other.Labels = nil
+		for node := range p.cluster.Snapshot().Nodes() {
+			if slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return pod.UID == pods[7].UID }) {
+				other.Spec.NodeName = node.Name
+			}
+		}
+		p.finish(corev1.PodSucceeded, pods[7])
+		p.set(other) // it takes what was free in the rack
+		p.delete(pods[6])
+		again := members("g", 9, "1")[8]
+		p.set(again)
+		p.after(time.Second)
+		if got := p.filter(again); !strings.HasPrefix(got, "a-") {
+			t.Errorf("the new member is told %q", got)
 		}
 	})
 }

@@ -159,6 +159,9 @@ func (p part) wanted(candidates []*member) Wanted {
 		for _, m := range p.those(func(m *member) bool { return m.stage != pending && m.stage != leaving }) {
 			w.Beside = append(w.Beside, m.place)
 		}
+		if p.done.succeeded > 0 { // nothing shows which slices they were in
+			w.Topology.Slices = nil
+		}
 	}
 	return w
 }
