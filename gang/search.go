@@ -251,9 +251,13 @@ func asksNetwork(parts []core.Wanted) bool {
 func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
 	before := plan.Mark()
 	places, left := settle(parts, plan.Stay)
-	together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
-	if together.Kept || together.Late || len(places) == 0 || !asksNetwork(parts) {
-		return places, left, together
+	if len(places) == 0 || !asksNetwork(parts) {
+		return places, left, plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+	}
+	if !slices.ContainsFunc(left, func(u unsettled) bool { return u.apart(plan.Snapshot()) }) {
+		if together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline); together.Kept || together.Late {
+			return places, left, together
+		}
 	}
 	plan.Return(before)
 	places, left = settle(parts)
@@ -315,6 +319,24 @@ type unsettled struct {
 
 // missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
+
+// apart reports whether members that would stay are not in one domain of the level that is required.
+func (u *unsettled) apart(snap *cluster.Snapshot) bool {
+	t := &u.Topology
+	domain := func(node *cluster.Node) string {
+		if t.Required > len(t.Levels) {
+			return node.Name
+		}
+		var path []string
+		for _, key := range t.Levels[:t.Required] {
+			path = append(path, node.Labels[key])
+		}
+		return strings.Join(path, "/") // no value of a label has one
+	}
+	return t.Required > 0 && slices.ContainsFunc(u.nodes, func(node int32) bool {
+		return domain(snap.Node(node)) != domain(snap.Node(u.nodes[0]))
+	})
+}
 
 // demandsOf returns what is demanded for members that are not settled.
 func demandsOf(left []unsettled, snap *cluster.Snapshot) []placement.Demand {

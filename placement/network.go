@@ -20,6 +20,9 @@ type Network struct {
 	Beside []int32
 }
 
+// isSoft reports whether pods may go anywhere if there are no places as they ask.
+func (n *Network) isSoft() bool { return n.Required == 0 && n.Balanced == 0 && len(n.Slices) == 0 }
+
 // Lack says in which domain of a level most pods of a group have room, and for how many that is.
 type Lack struct {
 	Key     string // of the label that makes the level, "" for nodes
@@ -33,10 +36,11 @@ type Lack struct {
 // mostTrials bounds the divisions that are tried for pods of one group.
 const mostTrials = 64
 
-// placeNear places all of some pods as their network asks. Whether they fit is proven pod by pod, as in [Plan.PlaceAll]. It reports
-// whether there may be places that it has not found.
-func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
-	s := p.near(n, deadline)
+// placeNear places a number of pods as their network asks, in a quarter of the time to the deadline. Whether they fit is proven pod
+// by pod, as in [Plan.PlaceAll]. It reports whether there may be places that it has not found.
+func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
+	s := p.near(n, p.quarterTo(deadline))
+	pods = s.possible(pods, atLeast)
 	before := p.Mark()
 	for range mostTrials {
 		places, again := s.try(pods, false)
@@ -44,18 +48,34 @@ func (p *Plan) placeNear(pods []*cluster.Pod, n *Network, deadline time.Time) (o
 			return Outcome{Places: places, Placed: len(places), Kept: true}, false
 		}
 		p.Return(before)
-		if outcome.Late = s.late(); outcome.Late || !again {
+		if cut = cut || again || s.late(); !again || s.late() {
 			break
 		}
-		cut = true
 	}
-	outcome.Placed, outcome.Lack = s.found, s.lack
+	outcome.Placed, outcome.Lack, outcome.Late = s.found, s.lack, p.past(deadline)
 	return outcome, cut
+}
+
+// possible returns the first of some pods, as many as are to be placed: without those of a kind that fits on no node, if there are
+// enough others.
+func (s *nearness) possible(pods []*cluster.Pod, atLeast int) []*cluster.Pod {
+	if len(pods) == atLeast {
+		return pods
+	}
+	fits := map[predicates.Class]bool{}
+	for _, kind := range s.kinds(pods) {
+		fits[s.kindOf(kind[0])] = slices.ContainsFunc(s.slots(kind[0]), func(slots int32) bool { return slots > 0 })
+	}
+	some := slices.DeleteFunc(slices.Clone(pods), func(pod *cluster.Pod) bool { return !fits[s.kindOf(pod)] })
+	if len(some) < atLeast {
+		some = pods
+	}
+	return some[:atLeast]
 }
 
 // placeSpare places pods as their network asks, all that have room and make whole slices.
 func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (outcome Outcome) {
-	s := p.near(n, deadline)
+	s := p.near(n, p.quarterTo(deadline))
 	before := p.Mark()
 	for range mostTrials {
 		places, again := s.try(pods, true)
@@ -63,11 +83,11 @@ func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (
 			break
 		}
 		p.Return(before)
-		if outcome.Late = s.late(); outcome.Late {
+		if s.late() {
 			break
 		}
 	}
-	outcome.Placed, outcome.Kept, outcome.Lack = len(outcome.Places), true, s.lack
+	outcome.Placed, outcome.Kept, outcome.Lack, outcome.Late = len(outcome.Places), true, s.lack, p.past(deadline)
 	for _, pod := range (&Outcome{Places: outcome.Places}).unreached(pods) {
 		outcome.Places = append(outcome.Places, Place{Pod: pod, Node: -1})
 	}
@@ -81,8 +101,10 @@ type nearness struct {
 	tree    *topology.Tree
 	late    func() bool
 	alike   map[*cluster.Pod]predicates.Class // see kindOf
-	// most bounds the pods of a kind on a node, where fewer were proven to fit than there is room for.
+	// most bounds the pods of a kind on a node, where fewer were proven to fit than there is room for, and each bounds them on
+	// any node, as where they may not stand beside each other.
 	most map[predicates.Class]map[int32]int32
+	each map[predicates.Class]int32
 	// except are nodes of domains that lack room for a kind.
 	except []int32
 	lack   *Lack // of the trial with the most room
@@ -106,6 +128,7 @@ func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 	return &nearness{
 		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
 		alike: map[*cluster.Pod]predicates.Class{}, most: map[predicates.Class]map[int32]int32{},
+		each: map[predicates.Class]int32{},
 	}
 }
 
@@ -121,6 +144,10 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 	if len(kinds) > 1 && len(ask.Slices) > 0 {
 		s.lack = &Lack{Mixed: true}
 		return nil, false
+	}
+	if len(kinds) > 1 && !spare {
+		s.sort(kinds)
+		ask.Except = s.except
 	}
 	for _, kind := range kinds {
 		division, lack := s.divide(kind, ask, spare)
@@ -175,6 +202,21 @@ func (s *nearness) kinds(pods []*cluster.Pod) (kinds [][]*cluster.Pod) {
 	return kinds
 }
 
+// sort puts the kinds first that fit on the fewest nodes, and leaves out the domains that lack room for one of them.
+func (s *nearness) sort(kinds [][]*cluster.Pod) {
+	nodes := map[*cluster.Pod]int{}
+	for _, kind := range kinds {
+		slots := s.slots(kind[0])
+		for _, room := range slots {
+			if room > 0 {
+				nodes[kind[0]]++
+			}
+		}
+		s.except = append(s.except, s.tree.Short(slots, s.network.Required, len(kind))...)
+	}
+	slices.SortStableFunc(kinds, func(a, b []*cluster.Pod) int { return nodes[a[0]] - nodes[b[0]] })
+}
+
 // divide divides pods of one kind over nodes.
 func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*topology.Division, *topology.Lack) {
 	slots := s.slots(kind[0])
@@ -200,6 +242,7 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	p := s.plan
 	p.keepPromises(pod)
 	trial, most := p.batch(pod).trial, s.most[s.kindOf(pod)]
+	each, bounded := s.each[s.kindOf(pod)]
 	slots := make([]int32, p.Snapshot().IndexEnd())
 	for i := range slots {
 		node := int32(i)
@@ -207,6 +250,9 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 			continue
 		}
 		slots[i] = int32(Slots(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods
+		if bounded {
+			slots[i] = min(slots[i], each)
+		}
 		if proven, known := most[node]; known {
 			slots[i] = min(slots[i], proven)
 		}
@@ -233,9 +279,13 @@ func (s *nearness) put(kind []*cluster.Pod, division *topology.Division, places 
 	return all
 }
 
-// bound notes how many pods like one fit on a node.
+// bound notes how many pods like one fit on a node. Where some do and one more does not, though there is room, they keep each
+// other out, and do so on all nodes.
 func (s *nearness) bound(pod *cluster.Pod, node int32, fit int) {
 	kind := s.kindOf(pod)
+	if before, bounded := s.each[kind]; fit > 0 && (!bounded || int32(fit) < before) { //nolint:gosec // no more than a gang has
+		s.each[kind] = int32(fit) //nolint:gosec // as above
+	}
 	if s.most[kind] == nil {
 		s.most[kind] = map[int32]int32{}
 	}
@@ -252,14 +302,14 @@ func (s *nearness) learn(lack *topology.Lack, before int) {
 	if required > 0 && required <= len(s.network.Levels) {
 		s.lack.Key = s.network.Levels[required-1]
 	}
-	if node := s.plan.Snapshot().Node(lack.Within); lack.Within >= 0 && node != nil {
+	if node := s.plan.Snapshot().Node(lack.Within); required > 0 && lack.Within >= 0 && node != nil {
 		if s.lack.Value = node.Name; s.lack.Key != "" {
 			s.lack.Value = node.Labels[s.lack.Key]
 		}
 	}
 }
 
-// network reports whether pods of one of the groups ask something of the network.
+// network reports whether pods of one of the groups may go nowhere but as they ask.
 func network(demands []Demand) bool {
-	return slices.ContainsFunc(demands, func(d Demand) bool { return d.Network != nil })
+	return slices.ContainsFunc(demands, func(d Demand) bool { return d.Network != nil && !d.Network.isSoft() })
 }

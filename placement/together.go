@@ -21,7 +21,10 @@ func (p *Plan) enough(d *Demand, deadline time.Time) (outcome Outcome, cut bool)
 	if d.Network == nil || d.AtLeast <= 0 || len(d.Pods) < d.AtLeast {
 		return p.PlaceEnough(d.Pods, d.AtLeast, deadline), false
 	}
-	return p.placeNear(d.Pods[:d.AtLeast], d.Network, deadline)
+	if outcome, cut = p.placeNear(d.Pods, d.AtLeast, d.Network, deadline); !outcome.Kept && !outcome.Late && d.Network.isSoft() {
+		return p.PlaceEnough(d.Pods, d.AtLeast, deadline), cut
+	}
+	return outcome, cut
 }
 
 // more places the pods of a group that the places of enough say nothing about.
@@ -52,7 +55,8 @@ type Together struct {
 // PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes the best
 // node for each pod in its order, like [Plan.PlaceAll]. It tries other orders and other nodes only if that leaves a group with
 // too few, and takes up to a quarter of the time that is left. Pods that ask something of the network have the nodes that it
-// leaves them, and then no other orders are tried. If there are too few places all the same, the plan is as it was before.
+// leaves them, and no other orders are tried unless they would do without. If there are too few places all the same, the plan is
+// as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
 	before := p.Mark()
 	for i := range demands {

@@ -50,7 +50,12 @@ func (t *attempt) plan() {
 		return
 	}
 	t.fresh = unplanned(t.parts)
-	t.ends(t.findPlaces())
+	began := t.ports.Now()
+	reason := t.findPlaces()
+	if g := t.first(); g.spec.Policy.Topology.Asks() && g.counts[pending] > 0 {
+		g.tries.restFrom(t.now, t.now.Sub(began))
+	}
+	t.ends(reason)
 }
 
 // unplannable returns the reason why a bundle is not planned now, whatever the nodes.
@@ -187,7 +192,7 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 	for _, p := range t.parts { // why it waited before is over
 		p.waits(status.None, "")
 		p.noRoom, p.inTheWay = time.Time{}, ""
-		if leads && len(p.plannable(t.now)) > 0 { // until the cluster changes
+		if (leads || p.spec.Policy.Topology.Asks()) && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
 	}

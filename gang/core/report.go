@@ -94,11 +94,11 @@ func (s *State) Planned(uid types.UID) bool {
 	return p != nil && p.waitsForCall()
 }
 
-// PlacesAlone reports whether a pod is placed for itself: it is of no gang, or of one that has started
+// PlacesAlone reports whether a pod is placed for itself: it is of no gang, or of one that has started, asks nothing of the network
 // and has no place for it.
 func (s *State) PlacesAlone(uid types.UID) bool {
 	g := s.groupOf[uid]
-	return g == nil || g.members[uid].stage == pending && s.hasStarted(g)
+	return g == nil || g.members[uid].stage == pending && s.hasStarted(g) && !g.spec.Policy.Topology.Asks()
 }
 
 // Order returns the groups in the order in which they are planned.

@@ -57,6 +57,14 @@ func (t *tries) again(took time.Duration, now time.Time, first time.Duration, no
 	return fmt.Sprintf("; tried %d times, next try at %s", t.inVain, t.next.UTC().Format(time.RFC3339))
 }
 
+// restFrom has a gang rest for several times as long as the search for places took: a division among thousands of nodes takes
+// seconds, and nobody else is answered meanwhile.
+func (t *tries) restFrom(now time.Time, took time.Duration) {
+	if next := now.Add(restShare * took); next.After(t.next) {
+		t.next = next
+	}
+}
+
 // anew is the part of tries that stays valid when other members or another spec may change their outcome.
 func (t *tries) anew() tries { return tries{spoke: t.spoke, evicted: t.evicted} }
 

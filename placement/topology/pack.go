@@ -52,12 +52,12 @@ type Lack struct {
 type cost struct {
 	used   uint64 // domains by level, 16 bits each, the upper levels first
 	uneven uint64 // the sum of the squares of what the domains of the balanced level have
-	left   uint64 // slots by level, 20 bits each, the upper levels first
+	left   uint64 // slots by level, 21 bits each, the upper levels first
 }
 
 // usedBits and leftBits are what a level has in a cost; countedLevels is how many levels count, from the one below the cluster.
 const (
-	usedBits, leftBits = 16, 20
+	usedBits, leftBits = 16, 21
 	countedUsed        = 4
 	countedLeft        = 3
 )
@@ -125,6 +125,9 @@ func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 		}
 		step := ask.step(d.level)
 		p.slots[i] = max(0, (p.slots[i]+p.there[i])/step*step-p.there[i])
+		if d.bare && step > 1 {
+			p.slots[i] = 0 // no domain of that level
+		}
 		p.slots[d.parent] += p.slots[i]
 		p.free[d.parent] += p.free[i]
 		p.there[d.parent] += p.there[i]
@@ -149,6 +152,9 @@ func (t *Tree) Pack(slots []int32, ask *Ask, late func() bool) (*Division, *Lack
 			continue
 		}
 		c := p.costs(d).costs[ask.Pods]
+		if !c.possible() {
+			continue
+		}
 		for at := domain.parent; at > 0; at = t.domains[at].parent {
 			c = c.plus(p.own(at, ask.Pods))
 		}

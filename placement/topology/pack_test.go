@@ -170,6 +170,9 @@ func (n network) costOf(p *packing, pods []int) (c cost, valid bool) {
 			(in[i] != p.ask.Pods || p.there[i] != p.there[0] || d.lacks) {
 			return c, false
 		}
+		if in[i] > 0 && d.bare && p.ask.step(d.level) > 1 {
+			return c, false
+		}
 		if in[i] == 0 {
 			continue
 		}
@@ -232,6 +235,14 @@ func TestNoDivisionIsBetter(t *testing.T) {
 	}
 	if found < 500 {
 		t.Errorf("only %d of the cases have room", found)
+	}
+}
+
+// A node with half a slice has room for one pod that makes none whole.
+func TestNoSliceIsBroken(t *testing.T) {
+	n := of(2, "a x 1 1 1", "b y 4 4 4")
+	if d, _ := n.tree.Pack(n.slots, &Ask{Pods: 1, Required: 2, Slices: []Slice{{3, 3}}}, inTime); d != nil {
+		t.Errorf("one pod is divided as %v", d)
 	}
 }
 

@@ -27,7 +27,8 @@ type domain struct {
 	level    int
 	node     int32 // its index, -1 for what is no node
 	example  int32 // the index of a node in it
-	lacks    bool  // its nodes lack the label of its level, or of one above
+	bare     bool  // its nodes lack the label of its level
+	lacks    bool  // or of one above
 }
 
 // New returns the tree of nodes with a number of labels each.
@@ -40,7 +41,7 @@ func New(nodes []Node, levels int) *Tree {
 			below, is := known[[2]int32{at, value}]
 			if !is {
 				below = t.add(domain{
-					parent: at, level: level + 1, node: -1, example: nodes[i].Index, lacks: value < 0 || t.domains[at].lacks,
+					parent: at, level: level + 1, node: -1, example: nodes[i].Index, bare: value < 0, lacks: value < 0 || t.domains[at].lacks,
 				})
 				known[[2]int32{at, value}] = below
 			}
@@ -91,6 +92,28 @@ func (t *Tree) within(node, d int32) bool {
 		at = t.domains[at].parent
 	}
 	return known && at == d
+}
+
+// Short returns a node of each domain of a level that lacks room for a number of pods, none for level 0. Slots has how many a node
+// takes, by its index.
+func (t *Tree) Short(slots []int32, level, pods int) (nodes []int32) {
+	if level == 0 {
+		return nil
+	}
+	room := make([]int, len(t.domains))
+	for i := len(t.domains) - 1; i > 0; i-- {
+		d := &t.domains[i]
+		if d.node >= 0 && int(d.node) < len(slots) {
+			room[i] = int(slots[d.node])
+		}
+		room[d.parent] += room[i]
+	}
+	for _, d := range t.at(level) {
+		if room[d] < pods {
+			nodes = append(nodes, t.domains[d].example)
+		}
+	}
+	return nodes
 }
 
 // at returns the domains of a level.

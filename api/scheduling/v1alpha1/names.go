@@ -124,6 +124,9 @@ const (
 	// AnnotationKueueSliceTopology and AnnotationKueueSliceSize are the key and the size of one slice.
 	AnnotationKueueSliceTopology = "kueue.x-k8s.io/podset-slice-required-topology"
 	AnnotationKueueSliceSize     = "kueue.x-k8s.io/podset-slice-size"
+	// AnnotationKueueWorkload is on the pods of a workload that Kueue has admitted: its topology-aware scheduling has pinned
+	// each of them where its annotations are obeyed, so that they say nothing to muster.
+	AnnotationKueueWorkload = "kueue.x-k8s.io/workload"
 )
 
 // AnnotationGangScope says on a Job, a JobSet or another owner of pods which of its pods start together, where something

@@ -66,6 +66,9 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 		policy.Groups = groups(&errs, annotation(key), value)
 	}
 	policy.Topology = topology(&errs, annotations)
+	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Slices) > 0 {
+		errs = append(errs, field.Forbidden(annotation(AnnotationTopologySlices), "batches (only-waiting) have no slices"))
+	}
 	if len(errs) > 0 {
 		return Policy{}, errs.ToAggregate()
 	}

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,8 +61,12 @@ const (
 	maxSlices = 3
 )
 
-// topology reads the annotations about the network, muster's or else Kueue's.
+// topology reads the annotations about the network, muster's or else Kueue's, unless Kueue has obeyed these.
 func topology(errs *field.ErrorList, annotations map[string]string) (t Topology) {
+	if _, pinned := annotations[AnnotationKueueWorkload]; pinned {
+		annotations = maps.Clone(annotations)
+		maps.DeleteFunc(annotations, func(name, _ string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/podset-") })
+	}
 	required, requires := level(errs, &t, annotations, saidBy(annotations, AnnotationRequiredTopology, AnnotationKueueRequiredTopology))
 	level(errs, &t, annotations, saidBy(annotations, AnnotationPreferredTopology, AnnotationKueuePreferredTopology))
 	if requires {

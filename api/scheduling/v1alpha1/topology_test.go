@@ -19,3 +19,11 @@ func TestSlicesDivideTheGroup(t *testing.T) {
 		}
 	}
 }
+
+func TestBatchesHaveNoSlices(t *testing.T) {
+	_, err := DecodePolicy(map[string]string{AnnotationMatchPolicy: "only-waiting", AnnotationTopologySlices: "1@example.com/rack"})
+	want := "metadata.annotations[muster.dev/topology-slices]: Forbidden: batches (only-waiting) have no slices"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}

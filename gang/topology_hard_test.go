@@ -1,0 +1,219 @@
+package gang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/gang/core"
+)
+
+// Room for more pods on a node than it takes tempts a search onto few nodes, where all but one are refused.
+func TestMembersThatKeepEachOtherOffANodeHavePlaces(t *testing.T) {
+	for name, apart := range map[string]func(*corev1.Pod){
+		"by a port of the host": func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 22, ContainerPort: 22}}
+		},
+		"by anti-affinity": func(pod *corev1.Pod) {
+			pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+					LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: corev1.LabelHostname,
+				}},
+			}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				for i := range 100 {
+					n := inRack(node(fmt.Sprint("a-r-", i), "8"), "a", "r")
+					n.Labels[corev1.LabelHostname] = n.Name
+					p.set(n)
+				}
+				group := podGroup("g", 8)
+				annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+				pods := members("g", 8, "1", apart)
+				p.set(group)
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				p.filter(pods[0])
+				p.placedIn("g", map[string]int{"a-r": 8})
+			})
+		})
+	}
+}
+
+// placedIn fails unless members of a group have places in racks like that.
+func (p *process) placedIn(group string, want map[string]int) {
+	p.Helper()
+	if diff := cmp.Diff(want, p.placed(group)); diff != "" {
+		p.Errorf("places by rack (-want +got), and it waits as %q:\n%s", p.why(group), diff)
+	}
+}
+
+func TestAGangOfSeveralKindsHasPlaces(t *testing.T) {
+	withGPU := map[string]string{"gpu": "yes"}
+	small, large := map[string]int{"a/z": 8}, map[string]int{"a/r": 3}
+	for i := range 70 {
+		small[fmt.Sprint("a/s", i)] = 1
+	}
+	for name, test := range map[string]struct {
+		racks map[string]int
+		asks  string
+		first *corev1.Pod // of the gang, and others are alike
+		least int64
+		want  map[string]int
+	}{
+		"where many racks have room for the first alone": {
+			small, v1alpha1.AnnotationRequiredTopology, members("a", 1, "500m")[0], 8, map[string]int{"a-z": 8},
+		},
+		"though the first fits nowhere, and enough others do": {
+			large, v1alpha1.AnnotationRequiredTopology,
+			members("a", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeSelector = withGPU })[0], 5, map[string]int{"a-r": 6},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.racks(test.racks)
+				group := podGroup("g", test.least)
+				annotate(group, test.asks, rackKey)
+				pods := members("g", 7, "1")
+				first := test.first.DeepCopy()
+				first.Labels = pods[0].Labels
+				p.set(group)
+				p.set(first)
+				p.after(time.Millisecond)
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				p.filter(pods[0])
+				p.placedIn("g", test.want)
+			})
+		})
+	}
+}
+
+// A level that is preferred makes nobody wait: without places near each other any will do.
+func TestAPreferenceKeepsNobodyFromStarting(t *testing.T) {
+	run(t, func(p *process) {
+		first := inRack(node("a-r-0", "2"), "a", "r")
+		first.Labels["gpu"] = "yes"
+		p.set(first, inRack(node("a-r-1", "3"), "a", "r"))
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationPreferredTopology, rackKey)
+		large := members("g-large", 1, "2", func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"gpu": "yes"} })
+		pods := slices.Concat(members("g", 1, "1"), large)
+		pods[1].Labels = pods[0].Labels
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{"a-r": 2})
+	})
+}
+
+func TestSlicesNeedNodesWithTheLabel(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/": 4, "a/r": 2, "b/": 4})
+		group := podGroup("g", 16)
+		annotate(group, v1alpha1.AnnotationTopologySlices, "16@"+rackKey)
+		pods := members("g", 16, "1")
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{})
+	})
+}
+
+// What muster nominated before the group asked for a rack holds only in one.
+func TestMembersDoNotStayInTwoRacks(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 2, "a/s": 2})
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 2, "1", gated)
+		nominatedBefore("a-r-0")(pods[0])
+		nominatedBefore("a-s-0")(pods[1])
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.after(time.Second)
+		if racks := p.placed("g"); len(racks) != 1 {
+			t.Errorf("the gang starts in %v", racks)
+		}
+	})
+}
+
+// kube-scheduler would evict pods of another rack, where the member may not go.
+func TestNobodyIsEvictedForAMemberBeyondTheMinimum(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "a/s": 1})
+		p.set(members("low", 1, "2", alone, on("a-s-0"), ofPriority(-1))[0])
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 3, "1", ofPriority(10))
+		p.set(group)
+		p.set(objects(pods[:2])...)
+		p.after(time.Second)
+		p.start(pods[:2]...)
+		p.after(time.Second)
+		p.set(pods[2])
+		p.after(time.Second)
+		if got := p.filter(pods[2]); !slices.Contains([]string{core.ReasonNoPlace, core.ReasonNoRoom}, got) {
+			t.Errorf("the member is told %q", got)
+		}
+		if got := p.preempt(pods[2]); got != "" {
+			t.Errorf("to be evicted: %s", got)
+		}
+	})
+}
+
+// Nobody but muster knows where a gated member may go.
+func TestAGatedMemberWithoutRoomInItsRackIsNotLetGo(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "a/s": 9})
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 3, "1", gated)
+		p.set(group)
+		p.set(objects(pods[:2])...)
+		p.after(time.Second)
+		p.after(time.Second)
+		p.written()
+		p.set(pods[2])
+		p.after(5 * time.Second)
+		p.after(5 * time.Second)
+		if written := strings.Join(p.written(), "\n"); strings.Contains(written, "lift g-2") {
+			t.Errorf("written: %s", written)
+		}
+	})
+}
+
+// Kueue's topology-aware scheduling pins each pod to the node that it has chosen by the annotations.
+func TestWhatKueueHasPinnedIsPlacedAsItIs(t *testing.T) {
+	run(t, func(p *process) {
+		for i := range 4 {
+			n := inRack(node(fmt.Sprint("a-r-", i), "2"), "a", "r")
+			n.Labels[corev1.LabelHostname] = n.Name
+			p.set(n)
+		}
+		pods := members("g", 8, "1", withoutObject("g", "8"))
+		for i, pod := range pods {
+			pod.Annotations[v1alpha1.AnnotationKueueRequiredTopology] = blockKey
+			pod.Annotations[v1alpha1.AnnotationKueueSliceTopology] = rackKey
+			pod.Annotations[v1alpha1.AnnotationKueueSliceSize] = "4"
+			pod.Annotations[v1alpha1.AnnotationKueueWorkload] = "job-g"
+			pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: fmt.Sprint("a-r-", i/2)}
+		}
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{"a-r": 8})
+	})
+}
