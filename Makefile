@@ -131,10 +131,11 @@ interleavings: ## Take all steps of small models of gangs in every order, from a
 EXPLAIN_SITUATIONS ?= 100000
 
 .PHONY: explain-check
-explain-check: ## Hold what is said of pods, gangs and nodes that wait against itself, and against what happens next (EXPLAIN_SITUATIONS; EXPLAIN_SEED for one)
-	@out=$$(EXPLAIN_SITUATIONS=$(EXPLAIN_SITUATIONS) EXPLAIN_SEED=$(EXPLAIN_SEED) \
-		go test ./server/explanation -run '^TestExplanationsAddUp$$' -count=1 -v -timeout 4h) || { echo "$$out"; exit 1; }; \
-	echo "$$out" | grep -oE 'figure.*'
+explain-check: | $(RESULTS) ## Hold what is said of pods, gangs and nodes that wait against itself, and against what happens next (EXPLAIN_SITUATIONS; EXPLAIN_SEED for one)
+	@EXPLAIN_SITUATIONS=$(EXPLAIN_SITUATIONS) EXPLAIN_SEED=$(EXPLAIN_SEED) \
+		go test ./server/explanation -run '^TestExplanationsAddUp$$' -count=1 -v -timeout 4h 2>&1 | tee $(RESULTS)/explain.txt | \
+		sed -nuE 's/.*(figure .*)/\1/p; t; s/.*check_test.go:[0-9]+: //p; t; /situations, /p'; \
+	grep -q '^ok' $(RESULTS)/explain.txt
 
 # How many tests of a package run at a time. They wait for a control plane more than they compute.
 PARALLEL ?= 4

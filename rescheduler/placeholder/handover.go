@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
@@ -28,7 +29,7 @@ func (p *Placeholders) hasCome(r *reservation.Room) bool {
 // givesWay keeps a pod nominated that waits for its room, once all has gone that was in its way, and reports whether its
 // placeholder pod may go. An attempt of kube-scheduler's that fails, as one does while the placeholder pod is there, takes
 // the nomination away: so it is to outlive the attempts under way. Where it cannot be written again and again, its node
-// has room for it all the same.
+// has room for it all the same; that the watch has yet to show what was written is no such failure.
 func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 	if r.Beneficiary == "" || !allMoved(r.Plan) {
 		return false
@@ -46,8 +47,8 @@ func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 	delete(p.shown, pod.UID)
 	p.mu.Unlock()
 	about := "for " + name(r)
-	_ = p.try(about, "nominate", func() error { return p.Client.Nominate(ctx, pod.Pod, r.Node) }) // logged
-	return p.failures.persists(about)
+	err := p.try(about, "nominate", func() error { return p.Client.Nominate(ctx, pod.Pod, r.Node) })
+	return p.failures.persists(about) && !nomination.Outdated(err)
 }
 
 // hasBeenShown reports whether a pod has been nominated for as long as kube-scheduler may act on what it saw before.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -434,16 +435,25 @@ func TestANominationThatAFailedAttemptTakesAwayIsMadeAgainBeforeThePlaceholderPo
 }
 
 func TestThePlaceholderPodGoesThoughWhomRoomIsMadeForCannotBeNominated(t *testing.T) {
-	w := told(t)
-	w.to(v1alpha1.StepMoved, v1alpha1.StepMoved)
-	w.look(1)
-	w.refusals = map[string]error{"nominate big to n1": errors.New("forbidden")}
-	for range 100 {
-		w.look(1)
-		w.clock.Step(tick)
-	}
-	if w.pods["p-for-big"] != nil {
-		t.Error("it keeps out the pod that it is for")
+	for name, test := range map[string]struct {
+		refusal error
+		stays   bool
+	}{
+		"nobody may":                     {errors.New("forbidden"), false},
+		"the watch is late with the pod": {apierrors.NewConflict(corev1.Resource("pods"), "big", errors.New("changed")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := told(t)
+			w.refusals = map[string]error{"nominate big to n1": test.refusal}
+			w.to(v1alpha1.StepMoved, v1alpha1.StepMoved)
+			for range 100 {
+				w.look(1)
+				w.clock.Step(tick)
+			}
+			if stays := w.pods["p-for-big"] != nil; stays != test.stays {
+				t.Errorf("it stays: %t", stays)
+			}
+		})
 	}
 }
 

@@ -294,6 +294,8 @@ func (c *checker) told() string {
 const (
 	situations    = 2000
 	fewSituations = 200
+	// progress is after how many situations the test says how far it is.
+	progress = 5000
 )
 
 // wrongOnce are seeds of situations that were explained wrongly before.
@@ -335,6 +337,7 @@ func TestExplanationsAddUp(t *testing.T) {
 	}
 	cfg := configurations(t)
 	var all verdict
+	done := 0
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	seeds := wrongOnce()
@@ -349,6 +352,9 @@ func TestExplanationsAddUp(t *testing.T) {
 				c.s = situationOf(c.seed)
 				c.check()
 				mu.Lock()
+				if done++; done%progress == 0 {
+					fmt.Fprintf(os.Stderr, "%d of %d situations, %d contradictions, %d untrue\n", done, len(seeds), all.contradictions, all.untrue)
+				}
 				all.contradictions += c.verdict.contradictions
 				all.untrue += c.verdict.untrue
 				all.first = append(all.first, c.verdict.first...)
