@@ -15,7 +15,6 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/scenario"
-	"muster.dev/muster/placement/topology"
 	"muster.dev/muster/predicates"
 )
 
@@ -241,11 +240,6 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 	return places, without, nil
 }
 
-// asksNetwork reports whether members of one of the parts ask something of the network.
-func asksNetwork(parts []core.Wanted) bool {
-	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
-}
-
 // rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others
 // beside them.
 func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
@@ -292,24 +286,6 @@ func shortfall(outcome placement.Outcome, settled, atLeast, others, nodes int) s
 	return why
 }
 
-// farOff says in words what a network lacks.
-func farOff(lack *placement.Lack) string {
-	level := "nodes"
-	if lack.Key != "" {
-		level = "domains by " + lack.Key
-	}
-	switch {
-	case lack.Mixed:
-		return "slices of members that are not alike are not placed yet"
-	case lack.Domains == 0:
-		return "there are no " + level + " that have all members"
-	case lack.Key == "" && lack.Value == "":
-		return fmt.Sprintf("there is room for %d in whole slices", lack.Pods)
-	default:
-		return fmt.Sprintf("of %d %s, %s has the most room: for %d", lack.Domains, level, lack.Value, lack.Pods)
-	}
-}
-
 // unsettled describes the search for members of one group that do not stay where room is kept for them.
 type unsettled struct {
 	core.Wanted
@@ -320,24 +296,6 @@ type unsettled struct {
 // missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
 
-// apart reports whether members that would stay are not in one domain of the level that is required.
-func (u *unsettled) apart(snap *cluster.Snapshot) bool {
-	t := &u.Topology
-	domain := func(node *cluster.Node) string {
-		if t.Required > len(t.Levels) {
-			return node.Name
-		}
-		var path []string
-		for _, key := range t.Levels[:t.Required] {
-			path = append(path, node.Labels[key])
-		}
-		return strings.Join(path, "/") // no value of a label has one
-	}
-	return t.Required > 0 && slices.ContainsFunc(u.nodes, func(node int32) bool {
-		return domain(snap.Node(node)) != domain(snap.Node(u.nodes[0]))
-	})
-}
-
 // demandsOf returns what is demanded for members that are not settled.
 func demandsOf(left []unsettled, snap *cluster.Snapshot) []placement.Demand {
 	demands := make([]placement.Demand, len(left))
@@ -345,24 +303,6 @@ func demandsOf(left []unsettled, snap *cluster.Snapshot) []placement.Demand {
 		demands[i] = placement.Demand{Pods: left[i].Pods, AtLeast: left[i].missing(), Network: left[i].network(snap)}
 	}
 	return demands
-}
-
-// network returns what members ask of the network, nil for nothing.
-func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
-	t := &u.Topology
-	if !t.Asks() {
-		return nil
-	}
-	n := &placement.Network{Levels: t.Levels, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes)}
-	for _, s := range t.Slices {
-		n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
-	}
-	for _, name := range u.Beside {
-		if node := snap.NodeByName(name); node != nil {
-			n.Beside = append(n.Beside, node.Index)
-		}
-	}
-	return n
 }
 
 // settle has members stay where their room is kept: on the nodes to which muster has nominated them while they

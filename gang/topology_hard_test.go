@@ -58,31 +58,29 @@ func (p *process) placedIn(group string, want map[string]int) {
 }
 
 func TestAGangOfSeveralKindsHasPlaces(t *testing.T) {
-	withGPU := map[string]string{"gpu": "yes"}
+	nowhere := members("a", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"gpu": "yes"} })[0]
 	small, large := map[string]int{"a/z": 8}, map[string]int{"a/r": 3}
 	for i := range 70 {
 		small[fmt.Sprint("a/s", i)] = 1
 	}
 	for name, test := range map[string]struct {
 		racks map[string]int
-		asks  string
 		first *corev1.Pod // of the gang, and others are alike
 		least int64
 		want  map[string]int
 	}{
 		"where many racks have room for the first alone": {
-			small, v1alpha1.AnnotationRequiredTopology, members("a", 1, "500m")[0], 8, map[string]int{"a-z": 8},
+			small, members("a", 1, "500m")[0], 8, map[string]int{"a-z": 8},
 		},
 		"though the first fits nowhere, and enough others do": {
-			large, v1alpha1.AnnotationRequiredTopology,
-			members("a", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeSelector = withGPU })[0], 5, map[string]int{"a-r": 6},
+			large, nowhere, 5, map[string]int{"a-r": 6},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
 				p.racks(test.racks)
 				group := podGroup("g", test.least)
-				annotate(group, test.asks, rackKey)
+				annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
 				pods := members("g", 7, "1")
 				first := test.first.DeepCopy()
 				first.Labels = pods[0].Labels

@@ -1,0 +1,71 @@
+package gang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/topology"
+)
+
+// asksNetwork reports whether members of one of the parts ask something of the network.
+func asksNetwork(parts []core.Wanted) bool {
+	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
+}
+
+// farOff says in words what a network lacks.
+func farOff(lack *placement.Lack) string {
+	level := "nodes"
+	if lack.Key != "" {
+		level = "domains by " + lack.Key
+	}
+	switch {
+	case lack.Mixed:
+		return "slices of members that are not alike are not placed yet"
+	case lack.Domains == 0:
+		return "there are no " + level + " that have all members"
+	case lack.Key == "" && lack.Value == "":
+		return fmt.Sprintf("there is room for %d in whole slices", lack.Pods)
+	default:
+		return fmt.Sprintf("of %d %s, %s has the most room: for %d", lack.Domains, level, lack.Value, lack.Pods)
+	}
+}
+
+// apart reports whether members that would stay are not in one domain of the level that is required.
+func (u *unsettled) apart(snap *cluster.Snapshot) bool {
+	t := &u.Topology
+	domain := func(node *cluster.Node) string {
+		if t.Required > len(t.Levels) {
+			return node.Name
+		}
+		var path []string
+		for _, key := range t.Levels[:t.Required] {
+			path = append(path, node.Labels[key])
+		}
+		return strings.Join(path, "/") // no value of a label has one
+	}
+	return t.Required > 0 && slices.ContainsFunc(u.nodes, func(node int32) bool {
+		return domain(snap.Node(node)) != domain(snap.Node(u.nodes[0]))
+	})
+}
+
+// network returns what members ask of the network, nil for nothing.
+func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
+	t := &u.Topology
+	if !t.Asks() {
+		return nil
+	}
+	n := &placement.Network{Levels: t.Levels, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes)}
+	for _, s := range t.Slices {
+		n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
+	}
+	for _, name := range u.Beside {
+		if node := snap.NodeByName(name); node != nil {
+			n.Beside = append(n.Beside, node.Index)
+		}
+	}
+	return n
+}
