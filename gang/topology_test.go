@@ -343,7 +343,7 @@ func TestOnceAMemberHasSucceededNoSliceHasToBeWhole(t *testing.T) {
 	})
 }
 
-// A member for which room is kept where the others do not fit beside it leaves that, and all are placed as if it kept none.
+// A member leaves the room that is kept for it where the others do not fit beside it: all are placed as if it kept none.
 func TestAMemberLeavesTheRackInWhichTheOthersHaveNoRoom(t *testing.T) {
 	run(t, func(p *process) {
 		p.racks(map[string]int{"a/r": 1, "a/s": 2})

@@ -56,8 +56,8 @@ func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline 
 	return outcome, cut
 }
 
-// possible returns the first of some pods, as many as are to be placed: without those of a kind that fits on no node, if there are
-// enough others.
+// possible returns the first of some pods, in the number that is to be placed. It leaves out a kind that fits on no node while there
+// are enough others.
 func (s *nearness) possible(pods []*cluster.Pod, atLeast int) []*cluster.Pod {
 	if len(pods) == atLeast {
 		return pods

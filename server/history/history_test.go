@@ -51,7 +51,7 @@ func watch(t *testing.T, test func(*watched)) {
 	})
 }
 
-// tells has so many gangs wait from now on, and calls be counted.
+// tells has a number of gangs wait from now on, and calls be counted.
 func (w *watched) tells(gangs, answered, failed int64) {
 	w.gangs.Store(gangs)
 	w.answered.Store(answered)
