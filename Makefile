@@ -135,7 +135,7 @@ explain-check: | $(RESULTS) ## Hold what is said of pods, gangs and nodes that w
 	@EXPLAIN_SITUATIONS=$(EXPLAIN_SITUATIONS) EXPLAIN_SEED=$(EXPLAIN_SEED) \
 		go test ./server/explanation -run '^TestExplanationsAddUp$$' -count=1 -v -timeout 4h 2>&1 | tee $(RESULTS)/explain.txt | \
 		sed -nuE 's/.*(figure .*)/\1/p; t; s/.*check_test.go:[0-9]+: //p; t; /situations, /p'; \
-	grep -q '^ok' $(RESULTS)/explain.txt
+	grep -q '^ok' $(RESULTS)/explain.txt || { cat $(RESULTS)/explain.txt; exit 1; }
 
 # How many tests of a package run at a time. They wait for a control plane more than they compute.
 PARALLEL ?= 4

@@ -51,12 +51,12 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 		if err == nil || again == 0 || !strings.Contains(err.Error(), gaveUp) {
 			return err
 		}
-		fmt.Fprintf(cp.options.Progress, "%s starts again: its hooks took too long\n", binaries.APIServer)
+		fmt.Fprintf(cp.options.Progress, "%s gave up, and starts again\n", binaries.APIServer)
 	}
 }
 
-// kube-apiserver ends by itself where a hook of its start takes longer than a minute, as on a machine that is busy with
-// much else. A kubelet would start it again. Flags that it refuses end it with another status.
+// kube-apiserver ends by itself where a hook of its start takes longer than a minute, as on a busy machine. A kubelet
+// would start it again. It ends with another status where it refuses its flags.
 const (
 	attempts = 3
 	gaveUp   = "exit status 255" // klog.Fatal's

@@ -40,7 +40,10 @@ func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 		return true
 	case len(pod.Spec.SchedulingGates) > 0:
 		return false
-	case pod.Status.NominatedNodeName == r.Node:
+	}
+	if pod.Status.NominatedNodeName == r.Node {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		return p.hasBeenShown(pod.UID)
 	}
 	p.mu.Lock()
@@ -51,10 +54,9 @@ func (p *Placeholders) givesWay(ctx context.Context, r *reservation.Room) bool {
 	return p.failures.persists(about) && !nomination.Outdated(err)
 }
 
-// hasBeenShown reports whether a pod has been nominated for as long as kube-scheduler may act on what it saw before.
+// hasBeenShown reports whether a pod has been nominated for as long as kube-scheduler may act on what it saw before. The
+// caller holds the lock.
 func (p *Placeholders) hasBeenShown(pod types.UID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	since, is := p.shown[pod]
 	return is && p.Clock.Since(since) >= p.Margin
 }

@@ -17,11 +17,11 @@
 //   - No plan is confirmed before the watch has shown its placeholder pods for as long as the scheduler may act on what it
 //     saw before ([Options.Margin]).
 //   - A placeholder pod is not nominated while it would keep out the pod of an earlier step on the same node.
-//   - It never keeps out its own pod: it goes when that is nominated or let go, and the room of a replacement that is not
-//     gated is given up when its step begins. It comes back for that plan no more.
-//   - A pod that kube-scheduler tries already, as room is made for it, is nominated before its placeholder pod goes, and as
-//     often as a failed attempt takes the nomination away. The placeholder pod goes once the nomination has outlived the
-//     attempts that began before it (Margin): else others would get the room between the two.
+//   - It keeps out its own pod only as the next line says: it goes when a gated one is nominated or let go, and the room of
+//     a replacement that is not gated is given up when its step begins. It comes back for that plan no more.
+//   - A plan may make room for a pod that kube-scheduler tries all along. muster nominates the pod first, and again whenever
+//     a failed attempt takes the nomination away. The placeholder pod goes once the nomination has outlived the attempts
+//     that began before it ([Options.Margin]): else others would get the room between the two.
 //   - It keeps out no pod that a DaemonSet has for the node: the plan is given up.
 //   - It goes when its plan has ended. The garbage collector of the cluster deletes placeholder pods of a
 //     deleted plan.
@@ -151,7 +151,7 @@ func (p *Placeholders) PlansChanged() {
 
 // Knows implements [reservation.Scheduler].
 func (p *Placeholders) Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why string) {
-	present, now := p.Pods.Pods(), p.Clock.Now()
+	present := p.Pods.Pods()
 	rooms := due(p.untold(), p.Cluster.Snapshot())
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +163,7 @@ func (p *Placeholders) Knows(plan *v1alpha1.ReschedulingPlan) (knows bool, why s
 		if pod == nil || !isOf(pod, &rooms[i]) {
 			return false, p.trouble[plan.UID]
 		}
-		if since, is := p.shown[pod.UID]; !is || now.Sub(since) < p.Margin {
+		if !p.hasBeenShown(pod.UID) {
 			return false, p.trouble[plan.UID]
 		}
 		if why := keepsLess(pod, &rooms[i]); why != "" {
@@ -192,8 +192,11 @@ func (p *Placeholders) unasked() (rooms []reservation.Room) {
 }
 
 // untold returns the rooms that placeholder pods are to tell of: unasked ones that nobody has come to.
-func (p *Placeholders) untold() []reservation.Room {
-	return slices.DeleteFunc(p.unasked(), func(r reservation.Room) bool { return p.isReleased(&r) })
+func (p *Placeholders) untold() []reservation.Room { return p.unreleased(p.unasked()) }
+
+// unreleased drops the rooms that need no placeholder pod any more.
+func (p *Placeholders) unreleased(rooms []reservation.Room) []reservation.Room {
+	return slices.DeleteFunc(rooms, func(r reservation.Room) bool { return p.isReleased(&r) })
 }
 
 // meetsItself reports whether the pod that room is for is not gated when it comes, so that kube-scheduler would keep it out
@@ -239,7 +242,7 @@ func (p *Placeholders) reconcile(ctx context.Context) {
 		}
 	}
 	waiting := p.beneficiaries(rooms)
-	rooms = p.untold()
+	rooms = p.unreleased(rooms)
 	snap, present := p.Cluster.Snapshot(), p.Pods.Pods()
 	wanted, now, trouble := map[string]*reservation.Room{}, sets.New[string](), map[types.UID]string{}
 	for i := range rooms {

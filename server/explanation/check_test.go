@@ -352,11 +352,11 @@ func TestExplanationsAddUp(t *testing.T) {
 				c.s = situationOf(c.seed)
 				c.check()
 				mu.Lock()
+				all.contradictions += c.verdict.contradictions
+				all.untrue += c.verdict.untrue
 				if done++; done%progress == 0 {
 					fmt.Fprintf(os.Stderr, "%d of %d situations, %d contradictions, %d untrue\n", done, len(seeds), all.contradictions, all.untrue)
 				}
-				all.contradictions += c.verdict.contradictions
-				all.untrue += c.verdict.untrue
 				all.first = append(all.first, c.verdict.first...)
 				all.first = all.first[:min(len(all.first), mostNamed)]
 				mu.Unlock()

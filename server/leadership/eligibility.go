@@ -12,7 +12,7 @@ var ErrIneligible = errors.New("the kube-scheduler beside this replica does not 
 // ErrUnknown is why a process is not ready that does not know yet whether it may lead.
 var ErrUnknown = errors.New("it is not known yet whether the kube-scheduler beside this replica leads")
 
-// ErrStandingBy is why a process answers no calls that may not lead, nor take the lease.
+// ErrStandingBy is why a process that may not lead answers no calls, and takes no lease.
 var ErrStandingBy = errors.New(
 	"this replica stands by: the kube-scheduler beside it does not hold the Lease of leaderElection.schedulerLease")
 
