@@ -45,6 +45,11 @@
 //
 //   - No member of a gang in a tree is let go before enough gangs of the tree have enough members that are held or bound.
 //
+// Where nodes stand in racks, gangs ask for one domain of a level, or for slices of members that share one, and two rules more hold:
+//
+//   - No member comes to another domain than the others of its gang, if they ask for one.
+//   - No slice is split in a gang whose members are all there and have not been replaced.
+//
 // A run ends as soon as all is settled. Nothing here trusts muster: the watches of the API server and the relays are judged,
 // and muster's word counts only for how long a gang that cannot start holds room. By turns of a few seeds, muster keeps no
 // gates, keeps them until the members of a gang exist, until there is a place for them, and runs for election, so that
@@ -114,6 +119,19 @@ func NativeCampaign() faultcampaign.Campaign {
 		Counts: []string{gangsFigure, treesFigure, wholeFigure, repairedFigure, bindingsFigure, evictedFigure, vainFigure},
 		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
 			return (&lane{program: muster, write: writeNative}).open(ctx, dir, progress)
+		},
+	}
+}
+
+// TopologyCampaign is Campaign on nodes in racks, with gangs whose members have to be near each other.
+func TopologyCampaign() faultcampaign.Campaign {
+	return faultcampaign.Campaign{
+		Name: "topology_gang", Target: "faults-gang KIND=topology",
+		Counts: []string{
+			gangsFigure, wholeFigure, nearFigure, repairedInside, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, vigilsFigure,
+		},
+		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
+			return (&lane{program: muster, write: writeTopology}).open(ctx, dir, progress)
 		},
 	}
 }

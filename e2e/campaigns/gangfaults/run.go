@@ -226,6 +226,11 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 		r.lane.left.Add(int64(held.left))
 		own[deviceGangsFigure], own[allocationsFigure], own[takenBackFigure] = held.whole, held.allocations, held.takenBack
 	}
+	if r.script.setup.topology {
+		near := judgeNear(entries, r.script.gangs)
+		findings = append(findings, near.findings...)
+		own[nearFigure], own[repairedInside] = near.near, near.inside
+	}
 	maps.Copy(o.Counts, own)
 	for name, held := range r.vigil.held {
 		o.Longest["hopeless_held"] = max(o.Longest["hopeless_held"], held)

@@ -71,6 +71,8 @@ type setup struct {
 	devices bool
 	// native says that gangs are Kubernetes' own groups.
 	native bool
+	// topology says that nodes stand in racks, and that members of gangs have to be near each other.
+	topology bool
 	// skew is by how much the clock of muster's machine is ahead of that of the others.
 	skew time.Duration
 }
@@ -84,7 +86,8 @@ func (s setup) String() string {
 		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
 	}
 	return fmt.Sprintf(
-		"gates are kept: %q, muster runs for election: %t, devices: %t, its clock is wrong by %s", s.gates, s.elects, s.devices, s.skew,
+		"gates are kept: %q, muster runs for election: %t, devices: %t, racks: %t, its clock is wrong by %s",
+		s.gates, s.elects, s.devices, s.topology, s.skew,
 	)
 }
 
@@ -133,6 +136,7 @@ func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 	for i := range 4 + r.IntN(5) {
 		node := workload.NewNode(fmt.Sprintf("s%d-node-%d", seed, i), workload.Milli(1000*coresOfANode), workload.Room(64, 20))
 		w.offerDevices(node)
+		w.placeInRack(node)
 		w.nodes = append(w.nodes, node)
 	}
 	room := int64(len(w.nodes)) * coresOfANode * 1000
@@ -216,6 +220,7 @@ func (w *writer) drawGang(priority string) *gang {
 		g.asks = 0
 	}
 	w.claimDevices(g)
+	w.askForNearness(g)
 	w.gangs[g.name] = g
 	return g
 }
@@ -295,7 +300,8 @@ type gang struct {
 	match     v1alpha1.MatchPolicy // "" for the default
 	lax       bool                 // its mode is NonStrict
 	tree      *tree                // that it is in, nil for none
-	with      []string             // the groups that start together, this one among them; none when it is alone
+	near      nearness
+	with      []string // the groups that start together, this one among them; none when it is alone
 	// asks is the minResources of the PodGroup, in thousandths of a core; 0 for none.
 	asks int64
 	// finishing is the number of members that end by themselves after a while, replaced says that
@@ -341,6 +347,7 @@ func memberName(gang string, number int) string { return fmt.Sprintf("%s-%d", ga
 // says are the annotations by which a group says how it is to start.
 func (g *gang) says() map[string]string {
 	says := map[string]string{}
+	g.near.says(says)
 	if g.match != "" {
 		says[v1alpha1.AnnotationMatchPolicy] = string(g.match)
 	}

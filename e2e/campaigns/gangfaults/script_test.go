@@ -36,13 +36,17 @@ func TestKubernetesOwnGroupsAndTreesOfThemStartWholeWhateverGoesWrong(t *testing
 	faulttest.FindsNothing(t, NativeCampaign(), 11, 5)
 }
 
+func TestMembersThatHaveToBeNearEachOtherAreWhateverGoesWrong(t *testing.T) {
+	faulttest.FindsNothing(t, TopologyCampaign(), 11, 5)
+}
+
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
-		for _, write := range []func(uint64) *script{write, writeAhead, writeNative} {
+		for _, write := range []func(uint64) *script{write, writeAhead, writeNative, writeTopology} {
 			diff := cmp.Diff(
 				write(seed),
 				write(seed),
-				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}, tree{}),
+				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}, tree{}, nearness{}),
 				cmpopts.IgnoreFields(event{}, "do"),
 			)
 			if diff != "" {

@@ -66,6 +66,9 @@ func (s *state) fitting(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[grou
 	if gangs[key].tree != "" {
 		return s.fittingInTree(nodes, pods, gangs, key)
 	}
+	if gangs[key].near.asks() {
+		return s.fittingNear(nodes, pods, key, gangs[key])
+	}
 	parts := []standing{gangs[key]}
 	for _, name := range gangs[key].with {
 		if name != key.name {

@@ -267,8 +267,9 @@ type standing struct {
 	match   v1alpha1.MatchPolicy
 	with    []string // the names of groups that it starts together with
 	tree    string   // that it is in, "" for none
-	once    bool     // it has been whole
-	asks    int64    // minResources, in thousandths of a core
+	near    nearness
+	once    bool  // it has been whole
+	asks    int64 // minResources, in thousandths of a core
 }
 
 // standing of a gang, with nil pods for one that has none.
@@ -348,7 +349,7 @@ func (s *state) isFormer(pod *corev1.Pod, group podGroup) bool {
 
 // hear reads how a group says that it is to start.
 func (g *standing) hear(says map[string]string) {
-	g.match, g.with = v1alpha1.MatchPolicy(says[v1alpha1.AnnotationMatchPolicy]), nil
+	g.match, g.with, g.near = v1alpha1.MatchPolicy(says[v1alpha1.AnnotationMatchPolicy]), nil, readNearness(says)
 	for _, key := range []string{v1alpha1.AnnotationGroups, v1alpha1.AnnotationKoordinatorGroups} {
 		var names []string
 		if json.Unmarshal([]byte(says[key]), &names) != nil {
