@@ -147,6 +147,14 @@ func (n *Node) Without(selected func(*Pod) bool) *Node {
 	return next
 }
 
+// Bare returns n as it is offered to pods when it has none. Devices are left as they are.
+func (n *Node) Bare() *Node {
+	next := *n
+	next.Requested, next.NonZeroMilliCPU, next.NonZeroMemory = Resources{}, 0, 0
+	next.Pods, next.Affine, next.Ports = nil, nil, nil
+	return &next
+}
+
 // without returns n without the pod of that UID, or n itself if it has no such pod. The devices stay as the API
 // shows them.
 func (n *Node) without(uid types.UID) *Node {

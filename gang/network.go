@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -14,6 +15,29 @@ import (
 // asksNetwork reports whether members of one of the parts ask something of the network.
 func asksNetwork(parts []core.Wanted) bool {
 	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
+}
+
+// placePatiently is placeAll for members that may wait for one domain of a level. They do not where none would have room for them if
+// it were empty.
+func placePatiently(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, string, *shortage) {
+	before := plan.Mark()
+	places, without, none := placeAll(plan, parts, deadline)
+	if none == nil || !slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Patient }) {
+		return places, without, none
+	}
+	plan.Return(before)
+	vain := false
+	others := slices.Clone(parts)
+	for i := range others {
+		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot())) {
+			others[i].Patient, vain = false, true
+		}
+	}
+	if vain {
+		return placePatiently(plan, others, deadline)
+	}
+	none.patient = true
+	return nil, "", none
 }
 
 // farOff says in words what a network lacks.
@@ -59,8 +83,13 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 		return nil
 	}
 	n := &placement.Network{Levels: t.Levels, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes)}
+	if u.Patient {
+		n.Required = max(t.Required, t.Preferred)
+	}
 	for _, s := range t.Slices {
-		n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
+		if s.Level >= n.Required { // else all are in one domain of that level anyway
+			n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
+		}
 	}
 	for _, name := range u.Beside {
 		if node := snap.NodeByName(name); node != nil {

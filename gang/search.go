@@ -27,11 +27,11 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	pods := podsOf(s.Parts)
 	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
-	places, without, not := placeAll(plan, s.Parts, p.budget.deadline())
+	places, without, not := placePatiently(plan, s.Parts, p.budget.deadline())
 	p.took.Observe(p.clock.Since(started).Seconds())
 	if not != nil {
 		p.budget.short = p.budget.short || not.late
-		none := core.Places{Why: not.why, Some: not.some, Late: not.late}
+		none := core.Places{Why: not.why, Some: not.some, Late: not.late, Patient: not.patient}
 		if also.Claims && !asksNetwork(s.Parts) {
 			none.Claims = p.claims(s)
 		}
@@ -213,6 +213,8 @@ type shortage struct {
 	why  string
 	some int  // places that there are for members of the part that has too few
 	late bool // time was up: there may be some
+	// patient says that places near each other are waited for.
+	patient bool
 }
 
 // placeAll finds places for the members of all parts: for the number of each that must start together, before
@@ -226,7 +228,7 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}
-		return nil, "", &shortage{why, outcome.Placed, together.Late}
+		return nil, "", &shortage{why: why, some: outcome.Placed, late: together.Late}
 	}
 	for _, enough := range together.Enough {
 		places = append(places, enough.Places...)

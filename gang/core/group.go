@@ -134,8 +134,9 @@ type planning struct {
 	// lackedPlaces says that it waits because no places were found when it was last planned.
 	lackedPlaces bool
 	// found is how many places the last plan found all the same, if only this group was planned.
-	found int
-	tries tries
+	found    int
+	tries    tries
+	patience patience
 	// rivals is how many pods had come to wait when the last of its places was shown to be reserved.
 	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.

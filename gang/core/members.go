@@ -143,6 +143,9 @@ func (t *turn) leave(g *group, uid types.UID) {
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
 	t.counted(g)
+	if len(g.members) == 0 {
+		g.patience = patience{}
+	}
 	if uid == g.first && len(g.members) > 0 {
 		g.isFirst(slices.MinFunc(slices.Collect(maps.Values(g.members)), older))
 	}

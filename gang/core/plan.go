@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"muster.dev/muster/cluster"
@@ -45,9 +46,13 @@ func (t *attempt) plan() {
 		return
 	}
 	t.generation = t.view.Generation()
-	if t.first().looked == t.generation {
+	if t.first().looked == t.generation && !slices.ContainsFunc(t.parts, func(p part) bool { return p.patience.isOver(t.now) }) {
 		t.ends(ReasonNoPlace) // as before
 		return
+	}
+	for _, p := range t.parts {
+		p.patience.begin(t.now, p.spec.Policy.Topology.WaitFor)
+		p.patience.tried = p.isPatient(t.now)
 	}
 	t.fresh = unplanned(t.parts)
 	began := t.ports.Now()
@@ -151,7 +156,9 @@ func (t *attempt) wantedOf(p part) Wanted {
 	if t.evicting {
 		candidates = toFront(candidates, t.asking)
 	}
-	return p.wanted(candidates)
+	w := p.wanted(candidates)
+	w.Patient = p.patience.tried
+	return w
 }
 
 // wanted returns what members of a part ask for.
@@ -202,6 +209,9 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 // the others.
 func (t *attempt) noPlaces(found *Places) {
 	why := found.Why
+	if found.Patient {
+		why = t.parts[slices.IndexFunc(t.parts, func(p part) bool { return p.patience.tried })].waitsFor() + why
+	}
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
 	} else {

@@ -51,8 +51,10 @@ type Wanted struct {
 	Resources corev1.ResourceList
 	Own       []*cluster.Pod
 	// Topology has their demands on the network. Beside are the nodes of other members, each as often as it has some.
+	// Patient says that they wait for one domain of the level that they prefer.
 	Topology v1alpha1.Topology
 	Beside   []string
+	Patient  bool
 }
 
 // Also asks a search for places to find out more.
@@ -94,6 +96,8 @@ type Places struct {
 	Some int
 	// Late says that time was up: there may be places all the same.
 	Late bool
+	// Patient says that members wait for one domain of the level that they prefer, see [Wanted].
+	Patient bool
 }
 
 // Evictions has the result of a search for victims.

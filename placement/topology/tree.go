@@ -1,5 +1,7 @@
 package topology
 
+import "slices"
+
 // Node is a node of a cluster.
 type Node struct {
 	Index int32
@@ -114,6 +116,18 @@ func (t *Tree) Short(slots []int32, level, pods int) (nodes []int32) {
 		}
 	}
 	return nodes
+}
+
+// MayHold reports whether a domain of a level has room for each of several numbers of pods, taken alone. Slots has for each how many a
+// node takes, by its index.
+func (t *Tree) MayHold(level int, pods []int, slots [][]int32) bool {
+	short := map[int32]bool{}
+	for i := range pods {
+		for _, node := range t.Short(slots[i], level, pods[i]) {
+			short[node] = true
+		}
+	}
+	return slices.ContainsFunc(t.at(level), func(d int32) bool { return !t.domains[d].lacks && !short[t.domains[d].example] })
 }
 
 // at returns the domains of a level.

@@ -107,6 +107,9 @@ const (
 	AnnotationRequiredTopology = "muster.dev/required-topology"
 	// AnnotationPreferredTopology is such a key. The nodes of the group have as few values of it as possible.
 	AnnotationPreferredTopology = "muster.dev/preferred-topology"
+	// AnnotationTopologyWaitFor is how long the group waits for nodes with one value of it before it takes others, as in "5m", which is
+	// the default.
+	AnnotationTopologyWaitFor = "muster.dev/topology-wait-for"
 	// AnnotationTopologySlices are up to three slices of the group, as in "32@KEY,16@KEY": pods that have nodes with one value
 	// of a key. Each divides the one before it, and the first minMember.
 	AnnotationTopologySlices = "muster.dev/topology-slices"
@@ -147,7 +150,7 @@ const AnnotationWoken = "muster.dev/woken"
 func MemberAnnotations() []string {
 	return []string{
 		AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups, AnnotationRequiredTopology,
-		AnnotationPreferredTopology, AnnotationTopologySlices, AnnotationBalancedTopology,
+		AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices, AnnotationBalancedTopology,
 	}
 }
 

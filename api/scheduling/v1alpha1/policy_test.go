@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,7 +54,7 @@ func TestDecodePolicy(t *testing.T) {
 				AnnotationTopologySlices: "32@example.com/block,16@rack,4@kubernetes.io/hostname", AnnotationBalancedTopology: "rack",
 			},
 			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
-				Levels: []string{"zone", "example.com/block", "rack"}, Required: 1, Balanced: 3,
+				Levels: []string{"zone", "example.com/block", "rack"}, Required: 1, Preferred: 2, WaitFor: DefaultTopologyWait, Balanced: 3,
 				Slices: []TopologySlice{{32, 2}, {16, 3}, {4, 4}},
 			}},
 		},
@@ -68,8 +69,22 @@ func TestDecodePolicy(t *testing.T) {
 				AnnotationKueuePreferredTopology: "block", AnnotationKueueSliceTopology: "rack", AnnotationKueueSliceSize: "8",
 			},
 			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
-				Levels: []string{"block", "rack"}, Slices: []TopologySlice{{8, 2}},
+				Levels: []string{"block", "rack"}, Preferred: 1, Slices: []TopologySlice{{8, 2}},
 			}},
+		},
+		{
+			name:        "how long it waits",
+			annotations: map[string]string{AnnotationKueuePreferredTopology: "rack", AnnotationTopologyWaitFor: "90s"},
+			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
+				Levels: []string{"rack"}, Preferred: 1, WaitFor: 90 * time.Second,
+			}},
+		},
+		{
+			name:        "for how long it cannot wait",
+			annotations: map[string]string{AnnotationPreferredTopology: "rack", AnnotationTopologyWaitFor: "-1s"},
+			errors: []string{
+				`metadata.annotations[muster.dev/topology-wait-for]: Invalid value: "-1s": must be a duration such as "5m", or "0s"`,
+			},
 		},
 		{
 			name: "a network that makes no sense",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -21,6 +22,10 @@ type Topology struct {
 	Levels []string
 	// Required is the level of the one domain that has all pods, counted from 1; 0 for none.
 	Required int
+	// Preferred is the level of the one domain that has all pods if there is one with room, 0 for none. WaitFor is how long the group
+	// waits for that before it takes more domains.
+	Preferred int
+	WaitFor   time.Duration
 	// Balanced is the level whose domains share the pods as evenly as possible; 0 for none.
 	Balanced int
 	// Slices divide the pods, each the one before it.
@@ -32,7 +37,17 @@ type TopologySlice struct{ Size, Level int }
 
 // Asks reports whether anything is asked for.
 func (t *Topology) Asks() bool {
-	return t.Required > 0 || t.Balanced > 0 || len(t.Levels)+len(t.Slices) > 0
+	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || len(t.Levels)+len(t.Slices) > 0
+}
+
+// Enforced returns the keys of labels that make the domain in which a single pod has to be: the lowest one that all pods share, or the
+// ones of a slice do. It is empty where nothing is required. A node is no such domain.
+func (t *Topology) Enforced() []string {
+	level := t.Required
+	for _, s := range t.Slices {
+		level = max(level, s.Level)
+	}
+	return t.Levels[:min(level, len(t.Levels))]
 }
 
 // Check says what is wrong with it for a group that starts with minMember pods.
@@ -68,9 +83,13 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 		maps.DeleteFunc(annotations, func(name, _ string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/podset-") })
 	}
 	required, requires := level(errs, &t, annotations, saidBy(annotations, AnnotationRequiredTopology, AnnotationKueueRequiredTopology))
-	level(errs, &t, annotations, saidBy(annotations, AnnotationPreferredTopology, AnnotationKueuePreferredTopology))
+	preferredBy := saidBy(annotations, AnnotationPreferredTopology, AnnotationKueuePreferredTopology)
+	preferred, prefers := level(errs, &t, annotations, preferredBy)
 	if requires {
 		t.Required = required
+	}
+	if prefers {
+		t.Preferred, t.WaitFor = preferred, waitFor(errs, annotations, preferredBy)
 	}
 	t.slices(errs, annotations)
 	if balanced, is := level(errs, &t, annotations, AnnotationBalancedTopology); is {
@@ -81,7 +100,7 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 		return Topology{}
 	}
 	nodes := len(t.Levels) + 1
-	for _, of := range []*int{&t.Required, &t.Balanced} {
+	for _, of := range []*int{&t.Required, &t.Preferred, &t.Balanced} {
 		if *of == hostname {
 			*of = nodes
 		}
@@ -94,11 +113,32 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 	return t
 }
 
+// DefaultTopologyWait is how long a group waits for a domain that it prefers: as long as Slurm does (max_switch_wait).
+const DefaultTopologyWait = 5 * time.Minute
+
+// waitFor reads how long a group waits for the domain that it prefers by an annotation. By Kueue's it does not, as in Kueue, unless it
+// says so.
+func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy string) time.Duration {
+	text, said := annotations[AnnotationTopologyWaitFor]
+	switch {
+	case said:
+	case preferredBy == AnnotationPreferredTopology:
+		return DefaultTopologyWait
+	default:
+		return 0
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil || wait < 0 {
+		*errs = append(*errs, field.Invalid(annotation(AnnotationTopologyWaitFor), fields.Brief(text), `must be a duration such as "5m", or "0s"`))
+	}
+	return wait
+}
+
 // topologyAnnotations are all that [DecodePolicy] reads a Topology of.
 func topologyAnnotations() []string {
 	return []string{
-		AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologySlices, AnnotationBalancedTopology,
-		AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
+		AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices,
+		AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
 	}
 }
 
