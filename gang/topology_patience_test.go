@@ -51,12 +51,11 @@ func TestAGangWaitsForTheRackThatItPrefers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				for rack, nodes := range map[string]int{"a": 2, "b": 4, "c": 2} {
-					for i := range nodes {
-						p.set(inRack(node(fmt.Sprintf("x-%s-%d", rack, i), "1"), "x", rack))
-					}
+				for i, rack := range []string{"a", "a", "b", "b", "b", "b", "c", "c"} {
+					p.set(inRack(node(fmt.Sprintf("x-%s-%d", rack, i), "1"), "x", rack))
 				}
-				busy := members("busy", 4, "1", alone, func(pod *corev1.Pod) { pod.Spec.NodeName = "x-b-" + pod.Name[len(pod.Name)-1:] })
+				nodes := map[string]string{"busy-0": "x-b-2", "busy-1": "x-b-3", "busy-2": "x-b-4", "busy-3": "x-b-5"}
+				busy := members("busy", 4, "1", alone, func(pod *corev1.Pod) { pod.Spec.NodeName = nodes[pod.Name] })
 				p.set(objects(busy)...)
 				group := podGroup("g", int64(test.members))
 				group.SetAnnotations(test.asks)
