@@ -26,6 +26,8 @@ type Summary struct {
 	Label     string `json:"label"`     // that makes pods its members
 	MinMember int    `json:"minMember"` // 0 when that is not known
 	Priority  int32  `json:"priority"`
+	// Levels are the keys of labels of nodes by which its pods ask to be near each other, the uppermost first.
+	Levels []string `json:"levels,omitempty"`
 	// Room says how the places of members are kept that go without a bind call; "" when there are none.
 	Room record.Room `json:"room,omitempty"`
 	// How many members are how far, each counted once, here or as leaving. Held are the members that have come and wait for
@@ -174,6 +176,7 @@ func (s *State) summary(g *group, at Moment) Summary {
 		told.Why, told.Reason, told.Wrong = not.why, not.reason, not.why
 	} else {
 		told.Account, told.MinMember = part{g, spec}.account(at.Now), spec.MinMember
+		told.Levels = spec.Policy.Topology.Levels
 		if !g.planned.IsZero() {
 			told.Deadline = g.deadline(spec)
 		}

@@ -44,6 +44,8 @@ const (
 	Scheduler Contender = "scheduler"
 	// Extender has muster, which chooses the node and nominates nobody.
 	Extender Contender = "extender"
+	// Near is Extender, with gangs that ask for nodes near each other.
+	Near Contender = "near"
 	// Managed has muster, and asks it about none of the pods: they do not ask for its resources.
 	Managed Contender = "managed"
 	// Before is Extender with another build of muster.
@@ -219,6 +221,7 @@ func beside() map[Contender]muster.Options {
 		Scheduler:       {Selection: muster.Scheduler},
 		Served:          {Selection: muster.Scheduler},
 		Extender:        {Selection: muster.Muster, MinSaving: "1h"},
+		Near:            {Selection: muster.Muster, MinSaving: "1h"},
 		AheadExtender:   {Selection: muster.Muster, Gates: muster.UntilPlace},
 		Offload:         {Selection: muster.Muster, Offload: true, MinSaving: "1h"},
 		Nominate:        {Selection: muster.Muster},

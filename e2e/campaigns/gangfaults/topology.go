@@ -252,7 +252,7 @@ func (s *state) fittingSlices(nodes []*corev1.Node, pods []*corev1.Pod, key grou
 		}
 		fits += whole
 	}
-	return min(fits, len(g.pending)/g.near.size*g.near.size)
+	return min(fits, len(g.usable())/g.near.size*g.near.size) // a member that the scheduler refuses makes no slice whole
 }
 
 // readNearness reads how near to each other members have to be off the annotations of their group.

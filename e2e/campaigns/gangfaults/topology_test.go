@@ -76,17 +76,19 @@ func TestAGangNearEachOtherIsSettledWhenNoDomainHasRoom(t *testing.T) {
 	for name, test := range map[string]struct {
 		near    nearness
 		taken   string // nodes on which a pod has a core
+		refused bool   // the scheduler refuses the last member
 		bound   string // nodes of the first members
 		settled bool
 	}{
-		"a rack is free":             {near: nearness{required: rackKey}, taken: "a1"},
-		"no rack is":                 {near: nearness{required: rackKey}, taken: "a1 b1", settled: true},
-		"the block is":               {near: nearness{required: blockKey}, taken: "a1 b1"},
-		"the rack of the others":     {near: nearness{required: rackKey}, bound: "a1 a1"},
-		"not the rack of the others": {near: nearness{required: rackKey}, taken: "a2", bound: "a1 a1", settled: true},
-		"slices":                     {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1 b2"},
-		"half slices":                {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1", bound: "b2", settled: true},
-		"no slice of three":          {near: nearness{size: 3, sliced: rackKey}, settled: true},
+		"a rack is free":                 {near: nearness{required: rackKey}, taken: "a1"},
+		"no rack is":                     {near: nearness{required: rackKey}, taken: "a1 b1", settled: true},
+		"the block is":                   {near: nearness{required: blockKey}, taken: "a1 b1"},
+		"the rack of the others":         {near: nearness{required: rackKey}, bound: "a1 a1"},
+		"not the rack of the others":     {near: nearness{required: rackKey}, taken: "a2", bound: "a1 a1", settled: true},
+		"slices":                         {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1 b2"},
+		"half slices":                    {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1", bound: "b2", settled: true},
+		"a member of a slice is refused": {near: nearness{size: 2, sliced: rackKey}, bound: "a1 a1", refused: true, settled: true},
+		"no slice of three":              {near: nearness{size: 3, sliced: rackKey}, settled: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tale, _ := racked(test.near)
@@ -95,7 +97,11 @@ func TestAGangNearEachOtherIsSettledWhenNoDomainHasRoom(t *testing.T) {
 			}
 			tale.boundTo(test.bound)
 			for i := len(strings.Fields(test.bound)); i < 4; i++ {
-				tale.pod(memberName("g", i))
+				tale.pod(memberName("g", i), func(p *corev1.Pod) {
+					if test.refused && i == 3 {
+						p.Spec.Volumes = (&gang{refused: []int{0}}).pod(0).Spec.Volumes
+					}
+				})
 			}
 			s := tale.state()
 			if because := s.unsettled(); test.settled == strings.Contains(strings.Join(because, "\n"), "fit") {

@@ -33,6 +33,7 @@ const (
 	caseTurns      = "turns"
 	caseNeighbours = "neighbours"
 	caseMixed      = "mixed"
+	caseRacks      = "racks"
 )
 
 func cases() []benchCase {
@@ -47,6 +48,7 @@ func cases() []benchCase {
 		{caseStandoff, 100, rivals, contending, standOff},
 		{caseTurns, 100, gangs{count: 5, size: 60, contended: true}, contending, takeTurns},
 		{caseNeighbours, 100, rivals, contending, besideWaiting},
+		{caseRacks, 1000, gangs{count: 1, size: 512, racked: true}, []contender.Contender{withMuster, contender.Near}, startAll},
 		{caseMixed, mixedGangs * nodesOfMixed, gangs{count: mixedGangs, mixed: true}, natives, placeMixed},
 	}
 }

@@ -37,6 +37,9 @@ func (r results) printFigures(out io.Writer) {
 			figure(c+"_effort_vs_before", 2, figures.Median(dividing(ours(c, effort), r.of(before, effort))))
 		}
 	}
+	if near := (cell{caseRacks, contender.Near}); r.has(contender.Near, caseRacks) {
+		figures.Print(out, "topology_start_vs_without", 2, figures.Median(dividing(r.of(near, seconds), ours(caseRacks, seconds))))
+	}
 	r.printContended(figure, withMuster, "")
 	if c := caseStandoff; r.has(contender.Native, c) {
 		figure("native_waiting_cpu_s", 2, figures.Median(natives(c, cpu)))

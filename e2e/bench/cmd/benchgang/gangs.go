@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -32,11 +33,22 @@ type gangs struct {
 	contended bool
 	// mixed gangs differ, and each has nodes of its own: see mixedPods.
 	mixed bool
+	// racked pods go to nodes in racks, two to a node, and ask for nodes near each other with the contender [contender.Near].
+	racked bool
 }
 
 const (
 	coresOfNode      = 16 // of a node that contended pods are for
 	coresOfContended = 15 // leaves room for neighbours
+	coresOfRacked    = 8
+)
+
+// Racks of nodes, and blocks of racks. A gang of [contender.Near] has to be in one block, with each of its slices in a rack, and prefers
+// one rack, which has no room for it.
+const (
+	rackKey, blockKey         = "example.com/rack", "example.com/block"
+	nodesOfRack, nodesOfBlock = 18, 360
+	nearSlices                = "32@" + rackKey + ",2@" + corev1.LabelHostname
 )
 
 // pods in the order in which they are to be created, as the contender wants them.
@@ -51,6 +63,9 @@ func (g gangs) pods(who contender.Contender) []*corev1.Pod {
 			p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &name}
 		default:
 			p.Labels[v1alpha1.LabelX] = name
+		}
+		if g.racked {
+			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *resource.NewQuantity(coresOfRacked, resource.DecimalSI)
 		}
 		if g.contended {
 			p.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = *resource.NewQuantity(coresOfContended, resource.DecimalSI)
@@ -117,7 +132,14 @@ func (g gangs) groups(who contender.Contender, native controlplane.NativeGangs) 
 				of = inWorkload(of)
 				of["parentCompositePodGroupName"] = gang
 			}
-			groups = append(groups, newGroup(version.WithKind("PodGroup"), name, of))
+			group := newGroup(version.WithKind("PodGroup"), name, of)
+			if who == contender.Near {
+				group.SetAnnotations(map[string]string{
+					v1alpha1.AnnotationRequiredTopology: blockKey, v1alpha1.AnnotationPreferredTopology: rackKey,
+					v1alpha1.AnnotationTopologySlices: nearSlices,
+				})
+			}
+			groups = append(groups, group)
 		}
 	}
 	return groups
@@ -149,7 +171,14 @@ func neighbours(prefix string, count int) []*corev1.Pod {
 	return pods
 }
 
-// level makes nodes alike, for contended pods.
+// rack labels nodes with where they stand.
+func rack(nodes []*corev1.Node) {
+	for i, n := range nodes {
+		n.Labels[rackKey], n.Labels[blockKey] = fmt.Sprintf("rack-%d", i/nodesOfRack), fmt.Sprintf("block-%d", i/nodesOfBlock)
+	}
+}
+
+// level makes nodes alike, for contended and racked pods.
 func level(nodes []*corev1.Node) {
 	for _, n := range nodes {
 		n.Spec.Taints = nil

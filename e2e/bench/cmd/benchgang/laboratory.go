@@ -45,6 +45,9 @@ func (p plan) newLaboratory(ctx context.Context, c benchCase, programs contender
 	switch {
 	case c.gangs.contended:
 		level(nodes)
+	case c.gangs.racked:
+		level(nodes)
+		rack(nodes)
 	case c.gangs.mixed && release == binaries.Release136:
 		return nil, fmt.Errorf("the case %s has trees of groups, which Kubernetes 1.36 has not: name other cases in BENCH_CASES", caseMixed)
 	case c.gangs.mixed:

@@ -14,6 +14,8 @@
 //     and what the processes need meanwhile is counted.
 //   - turns: 5 gangs of 60 such pods, created in the same way. Each is deleted a second after
 //     it is whole.
+//   - racks: one gang of 512, two pods to a node, on 1,000 nodes in racks and blocks: as it is, and with a required block, slices
+//     of 32 by rack, and of 2 by node ("near").
 //   - neighbours: pods without a gang, one every 40 ms, before and while and after the seven
 //     gangs of a standoff wait.
 //

@@ -13,7 +13,7 @@ import (
 )
 
 func TestPlanFromEnv(t *testing.T) {
-	everything := []string{caseMany, caseThousand, caseStandoff, caseTurns, caseNeighbours, caseMixed}
+	everything := []string{caseMany, caseThousand, caseStandoff, caseTurns, caseNeighbours, caseRacks, caseMixed}
 	for name, test := range map[string]struct {
 		env    map[string]string
 		cases  []string
