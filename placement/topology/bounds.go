@@ -57,7 +57,7 @@ func (p *packing) fewest(level int) []uint64 {
 		for ; room < pods && at < len(rooms); at++ {
 			room += rooms[at]
 		}
-		fewest[pods] = uint64(at) * usedAt(level) //nolint:gosec // of a positive number
+		fewest[pods] = uint64(at) * usedAt(level)
 	}
 	return fewest
 }

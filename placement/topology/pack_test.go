@@ -161,7 +161,7 @@ func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 		t.Errorf("%d pods are divided or there, want %d", all, ask.Pods+there)
 	}
 	for i, pods := range in {
-		if step := ask.step(n.tree.domains[i].level); pods%int(step) != 0 {
+		if step := ask.step(n.tree.domains[i].level); pods%step != 0 {
 			t.Errorf("domain %d has %d pods, which is not a multiple of %d", i, pods, step)
 		}
 		if n.tree.domains[i].level == ask.Required && pods != 0 && pods != all {

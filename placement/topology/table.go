@@ -218,7 +218,7 @@ func (p *packing) row(joined []cost, with step, others []step, level int) {
 		if c.less(joined[room]) && p.bounds.allow(level, room, c) {
 			joined[room] = c
 		}
-		if steps && room == len(joined)-1 {
+		if steps && (room == len(joined)-1 || !p.bounds.allow(level, p.ask.Pods, c)) {
 			return // further ones cost more
 		}
 	}

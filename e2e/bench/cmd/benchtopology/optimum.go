@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,13 +69,13 @@ type sums struct {
 	instances, infeasible, unknown, worse int
 	placed, placeable                     int
 	used, fewest                          int // domains at the lowest level of labels, where both place the gang
-	imbalance, least                      int // where both use as few domains
+	imbalance, least                      int // where both use as few domains of each level
 }
 
 // against holds plans of random instances against the optimum. An instance that is worse is named.
 func (c *contest) against(ctx context.Context, cbc string, o options, out, progress io.Writer) error {
 	var s sums
-	size := large()
+	size := solved()
 	if cbc == "" {
 		size = small()
 	}
@@ -125,7 +126,7 @@ func (s *sums) add(in *instance, found places, best *worth, tell func(string)) e
 	}
 	s.placed++
 	s.used, s.fewest = s.used+w.lowest(in), s.fewest+best.lowest(in)
-	if in.balanced > 0 && w.lowest(in) == best.lowest(in) {
+	if in.balanced > 0 && slices.Equal(w.used, best.used) {
 		s.imbalance, s.least = s.imbalance+w.imbalance, s.least+best.imbalance
 	}
 	if w.compare(best) > 0 {

@@ -10,9 +10,9 @@ import (
 // size is how large random instances are.
 type size struct{ fewest, most, slots, pods int }
 
-// large instances are for CBC, and small ones can be searched whole.
-func large() size { return size{fewest: 8, most: 64, slots: 8, pods: 96} }
-func small() size { return size{fewest: 3, most: 7, slots: 3, pods: 8} }
+// solved instances are for CBC, and small ones can be searched whole.
+func solved() size { return size{fewest: 8, most: 64, slots: 8, pods: 96} }
+func small() size  { return size{fewest: 3, most: 7, slots: 3, pods: 8} }
 
 // treeLevels is how many levels of labels nodes have. A gang names some of them.
 const treeLevels = 3
