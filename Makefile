@@ -382,6 +382,10 @@ bench-slow-gang: ## Start a gang of 1,000 while the API server is slow to answer
 bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc, if installed), and measure planning (DEMO_DATA=DIR)
 	cd e2e/bench && go run ./cmd/benchrescheduler $(BENCH_FLAGS)
 
+.PHONY: bench-topology
+bench-topology: ## Hold places of gangs near each other against an exact solver (cbc, if installed), and measure how long they take
+	cd e2e/bench && go run ./cmd/benchtopology $(BENCH_FLAGS)
+
 .PHONY: bench-auto
 bench-auto: ## Have the rescheduler in mode Auto consolidate 500 nodes, and live a day beside a stand-in for an autoscaler (BENCH_PARTS, BENCH_DAY)
 	cd e2e/bench && go run ./cmd/benchauto $(if $(BENCH_PARTS),-parts $(BENCH_PARTS)) $(if $(BENCH_DAY),-day $(BENCH_DAY)) $(BENCH_FLAGS)

@@ -153,6 +153,55 @@ func TestAGangIsPlacedInOneDomainOfTheRequiredLevel(t *testing.T) {
 	}
 }
 
+// The examples N13, of KAI, and N14, of Volcano: package topology has the others.
+func TestWorkedExamplesOfPeersWithMembersBeyondTheMinimum(t *testing.T) {
+	for id, test := range map[string]struct {
+		nodes   map[string]int
+		asks    map[string]string
+		members int
+		least   int64
+		want    map[string]int
+	}{
+		"N13: three segments start, and the fourth waits whole": {
+			map[string]int{"a/r": 4, "a/s": 4, "a/t": 4, "a/u": 3},
+			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey}, 20, 12,
+			map[string]int{"a-r": 4, "a-s": 4, "a-t": 4},
+		},
+		"N14: as many as the domain has nodes run, and the others wait": {
+			map[string]int{"a/r": 4, "a/s": 3},
+			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey}, 8, 4,
+			map[string]int{"a-r": 4},
+		},
+	} {
+		t.Run(id, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.racks(test.nodes)
+				group := podGroup("g", test.least)
+				group.SetAnnotations(test.asks)
+				pods := members("g", test.members, "2") // a node each
+				p.set(group)
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				p.filter(pods[0])
+				if diff := cmp.Diff(test.want, p.placed("g")); diff != "" {
+					t.Errorf("places by rack (-want +got):\n%s", diff)
+				}
+				placed := 0
+				for _, pod := range pods {
+					if got := p.filter(pod); p.cluster.Snapshot().NodeByName(got) != nil {
+						placed++
+					} else if !slices.Contains([]string{core.ReasonNoPlace, core.ReasonNoRoom}, got) {
+						t.Errorf("%s is told %q", pod.Name, got)
+					}
+				}
+				if int64(placed) != test.least {
+					t.Errorf("%d members have places", placed)
+				}
+			})
+		})
+	}
+}
+
 // A member that is made again belongs where the others are, whatever room there is elsewhere.
 func TestAMemberThatComesAgainGoesToTheRackOfTheOthers(t *testing.T) {
 	run(t, func(p *process) {

@@ -52,8 +52,17 @@ func (n network) divided(d *Division) []int {
 func inTime() bool { return false }
 
 func TestASearchThatIsLateEnds(t *testing.T) {
-	n := of(1, "a 1 1", "b 1 1")
-	if division, lack := n.tree.Pack(n.slots, &Ask{Pods: 4}, func() bool { return true }); division != nil || lack != nil {
+	n := of(1, "a 3 2 1", "b 2 2")
+	late := func() bool { return true }
+	division, lack := n.tree.Pack(n.slots, &Ask{Pods: 7}, late)
+	if got := n.divided(division); !cmp.Equal(got, []int{3, 2, 1, 1, 0}) || lack != nil {
+		t.Errorf("divided as %v, lacking %v", got, lack)
+	}
+	if !division.Late {
+		t.Error("it is said to be the best")
+	}
+	ask := &Ask{Pods: 3, Slices: []Slice{{2, 1}}, There: []Share{{0, 1}}} // which a rule does not divide
+	if division, lack := n.tree.Pack(n.slots, ask, late); division != nil || lack != nil {
 		t.Errorf("divided as %v, lacking %v", division, lack)
 	}
 }
@@ -66,30 +75,14 @@ func TestPackingByExamples(t *testing.T) {
 		want  []int // nil for no room
 		lacks Lack
 	}{
-		"the node that is filled up is the one that fits": {
-			of: of(1, "r 3 3 2 1"), ask: Ask{Pods: 7, Required: 1}, want: []int{3, 3, 0, 1},
+		"odd nodes of two racks make no slice": {
+			of: of(1, "a 3 2", "b 2 1", "c 1 1"), ask: Ask{Pods: 8, Slices: []Slice{{2, 1}}}, want: []int{3, 1, 2, 0, 1, 1},
 		},
-		"slices of two on a node leave odd nodes whole": {
-			of: of(1, "r 6 5 4 3 2"), ask: Ask{Pods: 12, Slices: []Slice{{2, 2}}}, want: []int{6, 0, 4, 0, 2},
+		"balance counts what is there": {
+			of: of(1, "a 5", "b 5", "c 5"), ask: Ask{Pods: 2, Balanced: 1, There: []Share{{0, 3}, {1, 2}, {2, 2}}}, want: []int{0, 1, 1},
 		},
-		"slices in slices": {
-			of:   of(2, "a x 8 8 8 8", "a y 8 8 8 8", "b x 8 8 8 8", "b y 8 8 8 8"),
-			ask:  Ask{Pods: 64, Slices: []Slice{{32, 1}, {16, 2}}},
-			want: []int{8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 0, 0, 0},
-		},
-		"what one domain takes is not split for balance": {
-			of: of(1, "a 20 10", "b 15 15"), ask: Ask{Pods: 20, Balanced: 2}, want: []int{20, 0, 0, 0},
-		},
-		"balance between the nodes of a domain": {
-			of: of(1, "a 15", "b 15", "c 15 15"), ask: Ask{Pods: 25, Balanced: 2, Slices: []Slice{{5, 2}}}, want: []int{0, 0, 15, 10},
-		},
-		"the zone with the least left over": {
-			of:  of(2, "a w 2", "a x 1", "a y 1", "a z 1", "b x 2", "b y 2", "b z 2"),
-			ask: Ask{Pods: 3, Required: 1}, want: []int{2, 1, 0, 0, 0, 0, 0},
-		},
-		"slices of a rack leave nodes for repair": {
-			of: racksOf18, ask: Ask{Pods: 32, Slices: []Slice{{16, 1}}},
-			want: append(slices.Repeat([]int{1}, 16), append([]int{0, 0}, append(slices.Repeat([]int{1}, 16), 0, 0)...)...),
+		"balance comes before few nodes": {
+			of: of(1, "a 8 8 8", "b 8 8 8"), ask: Ask{Pods: 36, Balanced: 1}, want: []int{8, 8, 2, 8, 8, 2},
 		},
 		"a rack too many":                  {of: racksOf18, ask: Ask{Pods: 40, Slices: []Slice{{10, 1}}}, lacks: Lack{Domains: 1, Pods: 20}},
 		"no rack is large enough":          {of: of(1, "a 4", "b 3"), ask: Ask{Pods: 5, Required: 1}, lacks: Lack{Domains: 2, Pods: 4}},
@@ -143,7 +136,7 @@ func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 		t.Errorf("%d pods are divided or there, want %d", all, ask.Pods+there)
 	}
 	for i, pods := range in {
-		if step := ask.step(n.tree.domains[i].level); pods%int(step) != 0 {
+		if step := ask.step(n.tree.domains[i].level); pods%step != 0 {
 			t.Errorf("domain %d has %d pods, which is not a multiple of %d", i, pods, step)
 		}
 		if n.tree.domains[i].level == ask.Required && pods != 0 && pods != all {
@@ -152,32 +145,43 @@ func (n network) mustFit(t *testing.T, d *Division, ask *Ask) {
 	}
 }
 
-// costOf returns what a division costs, counted domain by domain.
-func (n network) costOf(p *packing, pods []int) (c cost, valid bool) {
-	in := make([]int, len(n.tree.domains))
-	for i := len(n.tree.domains) - 1; i >= 0; i-- {
+// costOf returns what a division costs, counted domain by domain, and whether it is as asked.
+func (n network) costOf(ask *Ask, pods []int) (c cost, valid bool) {
+	in, there, free := make([]int, len(n.tree.domains)), make([]int, len(n.tree.domains)), make([]int, len(n.tree.domains))
+	all := 0
+	for _, share := range ask.There {
+		there[n.tree.nodes[share.Node]] += share.Pods
+		all += share.Pods
+	}
+	for i := len(n.tree.domains) - 1; i > 0; i-- {
 		d := &n.tree.domains[i]
 		if d.node >= 0 {
-			in[i] = pods[d.node]
+			in[i], free[i] = pods[d.node], int(n.slots[d.node])
 		}
-		if (in[i]+int(p.there[i]))%int(p.ask.step(d.level)) != 0 {
+		for _, sums := range [][]int{in, there, free} {
+			sums[d.parent] += sums[i]
+		}
+		if step := ask.step(d.level); (in[i]+there[i])%step != 0 || in[i] > 0 && d.bare && step > 1 {
 			return c, false
 		}
-		if i > 0 {
-			in[d.parent] += in[i]
-		}
-		if d.level == p.ask.Required && d.level > 0 && in[i]+int(p.there[i]) > 0 &&
-			(in[i] != p.ask.Pods || p.there[i] != p.there[0] || d.lacks) {
+		if d.level == ask.Required && in[i]+there[i] > 0 && (in[i] != ask.Pods || there[i] != all || d.lacks) {
 			return c, false
 		}
-		if in[i] > 0 && d.bare && p.ask.step(d.level) > 1 {
-			return c, false
+		if d.level == ask.Balanced {
+			c.uneven += uint64((there[i]+in[i])*(there[i]+in[i])-there[i]*there[i]) << nodeBits
 		}
 		if in[i] == 0 {
 			continue
 		}
-		if d.level > 0 {
-			c = c.plus(p.own(int32(i), in[i]))
+		switch {
+		case there[i] > 0:
+		case d.node >= 0 && ask.Balanced > 0 && ask.Balanced < d.level:
+			c.uneven++ // few nodes come after balance
+		default:
+			c.used += usedAt(d.level)
+		}
+		if d.level <= countedFree {
+			c.free += uint64(free[i]) << (freeBits * (countedFree - d.level))
 		}
 	}
 	return c, true
@@ -210,10 +214,9 @@ func TestNoDivisionIsBetter(t *testing.T) {
 				ask.Slices = nil // they have to divide all
 			}
 		}
-		p := newPacking(n.tree, n.slots, ask, inTime)
 		least := never()
 		each(n.slots, ask.Pods, nil, func(pods []int) {
-			if c, valid := n.costOf(p, pods); valid && c.less(least) {
+			if c, valid := n.costOf(ask, pods); valid && c.less(least) {
 				least = c
 			}
 		})
@@ -229,7 +232,13 @@ func TestNoDivisionIsBetter(t *testing.T) {
 		}
 		found++
 		n.mustFit(t, division, ask)
-		if c, valid := n.costOf(p, n.divided(division)); !valid || c != least {
+		if simple, _ := n.tree.Pack(n.slots, ask, func() bool { return true }); simple != nil && simple.Late {
+			n.mustFit(t, simple, ask)
+			if c, valid := n.costOf(ask, n.divided(simple)); !valid || c != simple.cost {
+				t.Fatalf("%v, %+v: %v costs %v by the rule and is said to cost %v", lines, ask, n.divided(simple), c, simple.cost)
+			}
+		}
+		if c, valid := n.costOf(ask, n.divided(division)); !valid || c != least {
 			t.Fatalf("%v, %+v: %v costs %v, and the least is %v", lines, ask, n.divided(division), c, least)
 		}
 	}
@@ -274,10 +283,20 @@ func BenchmarkPack(b *testing.B) {
 					}
 				}
 				tree := New(nodes, 3)
-				for b.Loop() {
-					if d, _ := tree.Pack(slots, &Ask{Pods: size.pods}, inTime); d == nil {
-						b.Fatal("no room")
-					}
+				for name, ask := range map[string]*Ask{
+					"":          {Pods: size.pods},
+					"required":  {Pods: size.pods, Required: 1},
+					"in slices": {Pods: size.pods, Slices: []Slice{{32, 2}, {16, 3}}},
+					"racks":     {Pods: size.pods, Balanced: 3},
+					"nodes":     {Pods: size.pods, Balanced: 4},
+				} {
+					b.Run(name, func(b *testing.B) {
+						for b.Loop() {
+							if d, _ := tree.Pack(slots, ask, inTime); d == nil {
+								b.Fatal("no room")
+							}
+						}
+					})
 				}
 			})
 		}

@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"time"
 
 	"muster.dev/muster/e2e/bench/figures"
@@ -95,15 +94,6 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// solver is the path of CBC, "" when it is not installed.
-func solver() string {
-	path, err := exec.LookPath("cbc")
-	if err != nil {
-		return ""
-	}
-	return path
 }
 
 func figure(out io.Writer, name string, value float64) { figures.Print(out, name, 3, value) }

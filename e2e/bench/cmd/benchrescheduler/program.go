@@ -3,16 +3,17 @@ package main
 import (
 	"bytes"
 	"fmt"
+
+	"muster.dev/muster/e2e/bench/solver"
 )
 
-// program is a cluster as a linear program over integers, in the LP format: how many pods of
+// program is a cluster as a linear program over integers: how many pods of
 // each shape leave a node (x), come to it (y) and are placed there (p).
 type program struct {
+	solver.Program
 	shapes  []shape
 	places  map[shape]int
 	movable map[int]bool // shapes that run somewhere
-
-	objective, constraints, bounds, integers bytes.Buffer
 
 	moves  []bytes.Buffer // by shape: leaving less coming
 	placed []bytes.Buffer // by shape
@@ -22,7 +23,7 @@ type program struct {
 type nodeSums struct{ used, came [len(shape{})]bytes.Buffer }
 
 // program of the cluster. direct allows moves only to room that is free before all of them.
-func (l *layout) program(direct bool) []byte {
+func (l *layout) program(direct bool) *solver.Program {
 	p := &program{places: map[shape]int{}, movable: map[int]bool{}}
 	pending := p.count(l.pending)
 	running := make([]map[int]int, len(l.nodes))
@@ -39,19 +40,17 @@ func (l *layout) program(direct bool) []byte {
 			p.add(n, s, l.nodes[n], running[n][s], pending[s], &sums)
 		}
 		for d, free := range l.free(n) {
-			p.constrain(fmt.Sprintf("room_%d_%d", n, d), &sums.used[d], fmt.Sprintf("<= %d", free))
+			p.Constrain(fmt.Sprintf("room_%d_%d", n, d), &sums.used[d], fmt.Sprintf("<= %d", free))
 			if direct {
-				p.constrain(fmt.Sprintf("free_%d_%d", n, d), &sums.came[d], fmt.Sprintf("<= %d", free))
+				p.Constrain(fmt.Sprintf("free_%d_%d", n, d), &sums.came[d], fmt.Sprintf("<= %d", free))
 			}
 		}
 	}
 	for s := range p.shapes {
-		p.constrain(fmt.Sprintf("moves_%d", s), &p.moves[s], "= 0")
-		p.constrain(fmt.Sprintf("pending_%d", s), &p.placed[s], fmt.Sprintf("<= %d", pending[s]))
+		p.Constrain(fmt.Sprintf("moves_%d", s), &p.moves[s], "= 0")
+		p.Constrain(fmt.Sprintf("pending_%d", s), &p.placed[s], fmt.Sprintf("<= %d", pending[s]))
 	}
-	return fmt.Appendf(
-		nil, "Minimize\n cost:\n%sSubject To\n%sBounds\n%sGenerals\n%sEnd\n", &p.objective, &p.constraints, &p.bounds, &p.integers,
-	)
+	return &p.Program
 }
 
 // count counts pods by their shape.
@@ -71,7 +70,7 @@ func (p *program) count(pods []shape) map[int]int {
 // add enters the possible moves of pods of a shape on a node, given the numbers of running and waiting pods.
 func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeSums) {
 	if running > 0 {
-		x := p.variable(fmt.Sprintf("x_%d_%d", n, s), running, "+")
+		x := p.Integer(fmt.Sprintf("x_%d_%d", n, s), running, "+")
 		fmt.Fprintf(&p.moves[s], " + %s", x)
 		p.term(&sums.used, "-", s, x)
 	}
@@ -79,23 +78,16 @@ func (p *program) add(n, s int, offered shape, running, pending int, sums *nodeS
 		return
 	}
 	if p.movable[s] {
-		y := p.variable(fmt.Sprintf("y_%d_%d", n, s), mostPods, fmt.Sprintf("+ %g", arrival))
+		y := p.Integer(fmt.Sprintf("y_%d_%d", n, s), mostPods, fmt.Sprintf("+ %g", arrival))
 		fmt.Fprintf(&p.moves[s], " - %s", y)
 		p.term(&sums.used, "+", s, y)
 		p.term(&sums.came, "+", s, y)
 	}
 	if pending > 0 {
-		placed := p.variable(fmt.Sprintf("p_%d_%d", n, s), pending, fmt.Sprintf("- %d", placing))
+		placed := p.Integer(fmt.Sprintf("p_%d_%d", n, s), pending, fmt.Sprintf("- %d", placing))
 		fmt.Fprintf(&p.placed[s], " + %s", placed)
 		p.term(&sums.used, "+", s, placed)
 	}
-}
-
-func (p *program) variable(name string, upper int, weight string) string {
-	fmt.Fprintf(&p.objective, " %s %s\n", weight, name)
-	fmt.Fprintf(&p.bounds, " 0 <= %s <= %d\n", name, upper)
-	fmt.Fprintf(&p.integers, " %s\n", name)
-	return name
 }
 
 // term adds the requests of a number of pods of a shape.
@@ -104,11 +96,5 @@ func (p *program) term(to *[len(shape{})]bytes.Buffer, sign string, s int, varia
 		if amount > 0 {
 			fmt.Fprintf(&to[d], " %s %d %s", sign, amount, variable)
 		}
-	}
-}
-
-func (p *program) constrain(name string, sum *bytes.Buffer, bound string) {
-	if sum.Len() > 0 {
-		fmt.Fprintf(&p.constraints, " %s:%s %s\n", name, sum, bound)
 	}
 }

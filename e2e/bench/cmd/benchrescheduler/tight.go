@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"muster.dev/muster/e2e/bench/solver"
 	"muster.dev/muster/rescheduler/planner"
 )
 
@@ -40,7 +41,7 @@ func (l *layout) possible(pod shape) bool {
 
 // againstOptimum holds plans for tight clusters against what an exact solver finds.
 func againstOptimum(ctx context.Context, o options, t *trace, out, progress io.Writer) error {
-	cbc := solver()
+	cbc := solver.Path()
 	if cbc == "" {
 		fmt.Fprintln(progress, "SKIPPED: there is no cbc (Debian: coinor-cbc), so there is no optimum to hold plans against")
 		return nil
