@@ -105,6 +105,9 @@ func withEveryPlugin(profile *config.Profile) *config.Profile {
 			profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled, config.WeightedPlugin{Name: known.Name})
 		}
 	}
+	profile.PluginConfig = append(profile.PluginConfig, config.PluginConfig{
+		Name: config.WholeDomains, Args: &config.WholeDomainsArgs{Levels: []string{"zone"}},
+	})
 	return profile
 }
 

@@ -135,6 +135,7 @@ func registrations() []registration {
 		{name: config.DynamicResources, filter: newDynamicResources},
 		{name: config.NodeConditions, filter: newNodeConditions},
 		{name: config.ServiceAffinity, filter: newServiceAffinity},
+		{name: config.WholeDomains, score: newWholeDomains},
 	}
 }
 

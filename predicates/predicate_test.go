@@ -59,6 +59,7 @@ func TestPredicatesAndScoresDeclareWhatTheyRead(t *testing.T) {
 		config.NodeDeclaredFeatures + " filter":           cluster.AspectFeatures,
 		config.NodeConditions + " filter":                 cluster.AspectConditions,
 		config.ServiceAffinity + " filter":                cluster.AspectService | cluster.AspectPods | cluster.AspectLabels,
+		config.WholeDomains + " score":                    cluster.AspectPods | cluster.AspectLabels,
 	}
 	got := map[string]cluster.Aspect{}
 	profile, err := NewProfile(withEveryPlugin(&config.Profile{}))

@@ -1,9 +1,6 @@
 package config
 
-import (
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-)
+import "k8s.io/apimachinery/pkg/util/validation/field"
 
 // ServiceAffinityArgs are the arguments of ServiceAffinity, which kube-scheduler does
 // not have any more.
@@ -26,14 +23,5 @@ func (a *ServiceAffinityArgs) validate(path *field.Path) field.ErrorList {
 	if len(a.AffinityLabels) == 0 {
 		return field.ErrorList{field.Required(path, "name a label of nodes such as topology.kubernetes.io/zone")}
 	}
-	var errs field.ErrorList
-	seen := map[string]bool{}
-	for i, label := range a.AffinityLabels {
-		errs = append(errs, metav1validation.ValidateLabelName(label, path.Index(i))...)
-		if seen[label] {
-			errs = append(errs, field.Duplicate(path.Index(i), label))
-		}
-		seen[label] = true
-	}
-	return errs
+	return validateLabelKeys(path, a.AffinityLabels)
 }

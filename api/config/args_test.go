@@ -119,6 +119,29 @@ defaultConstraints:
 				`args.affinityLabels[2]: Duplicate value: "rack"`,
 			},
 		},
+		{
+			name: "whole domains are those of one or several levels",
+			args: new(WholeDomainsArgs), yaml: "levels: [example.com/block, example.com/rack]",
+			want: `{"levels":["example.com/block","example.com/rack"]}`,
+		},
+		{
+			name: "without a level there is no domain",
+			args: new(WholeDomainsArgs), yaml: "{}",
+			errs: []string{`args.levels: Required value: name the label of nodes that tells racks apart, such as example.com/rack`},
+		},
+		{
+			name: "there are three levels at most",
+			args: new(WholeDomainsArgs), yaml: "levels: [a, b, c, d]",
+			errs: []string{`args.levels: Too many: 4: must have at most 3 items`},
+		},
+		{
+			name: "levels are label keys, each named once",
+			args: new(WholeDomainsArgs), yaml: "levels: [rack, a/b/c, rack]",
+			errs: []string{
+				`args.levels[1]: Invalid value: "a/b/c": ` + notALabelKey,
+				`args.levels[2]: Duplicate value: "rack"`,
+			},
+		},
 	})
 }
 

@@ -38,6 +38,9 @@ const (
 	// LoadAware keeps pods off nodes that are, or are about to be, too busy, and prefers the least
 	// busy nodes. The plugin is Koordinator's, and goes by measured usage.
 	LoadAware = "LoadAware"
+	// WholeDomains prefers nodes in racks, or other domains of the network, that have pods already, so that others stay
+	// whole for gangs.
+	WholeDomains = "WholeDomains"
 )
 
 // AllPlugins is the name that stands for all default plugins in a disabled list.
@@ -136,6 +139,7 @@ func KnownPlugins() []KnownPlugin {
 		{Name: NodeConditions, Filter: OnRequest},
 		{Name: ServiceAffinity, Filter: OnRequest, NewArgs: func() PluginArgs { return new(ServiceAffinityArgs) }},
 		{Name: LoadAware, Filter: OnRequest, Score: OnRequest, NewArgs: func() PluginArgs { return new(LoadAwareSchedulingArgs) }},
+		{Name: WholeDomains, Score: OnRequest, NewArgs: func() PluginArgs { return new(WholeDomainsArgs) }},
 	}
 }
 
