@@ -35,6 +35,7 @@ func newObjectsWriter() *objectsWriter {
 	keep(w, AspectDisruptionBudget, key, &w.next.DisruptionBudgets)
 	keep(w, AspectWorkload, key, &w.next.Jobs)
 	keep(w, AspectDeviceClass, name, &w.next.DeviceClasses)
+	keep(w, AspectCustom, topologyName, &w.next.Topologies)
 	return w
 }
 

@@ -41,6 +41,7 @@ type Objects struct {
 	StatefulSets           Table[types.NamespacedName, *appsv1.StatefulSet]
 	DisruptionBudgets      Table[types.NamespacedName, *policyv1.PodDisruptionBudget]
 	DeviceClasses          Table[string, *resourcev1.DeviceClass]
+	Topologies             Table[TopologyName, *Topology]
 	// SharedDevices are the devices of pools that belong to no single node, nil when there are none.
 	SharedDevices *Devices
 	// Jobs are empty where nobody asked for them; see [WatchOptions].

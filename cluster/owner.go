@@ -74,6 +74,8 @@ type Asks struct {
 	Left string
 	// Parent is the group of groups that it is in, in its own namespace; the zero value for none.
 	Parent GroupReference
+	// Network has annotations about the network that count for all its pods, as if each had them; nil for none.
+	Network map[string]string
 	// Groups is how many of the groups in it start together, for a group of groups; 0 when each starts for itself.
 	Groups int32
 }
@@ -81,7 +83,7 @@ type Asks struct {
 func (a *Asks) equal(other *Asks) bool {
 	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Late == other.Late &&
 		a.Left == other.Left && a.Assisted == other.Assisted && a.Parent == other.Parent && a.Groups == other.Groups &&
-		slices.Equal(a.Roles, other.Roles)
+		slices.Equal(a.Roles, other.Roles) && maps.Equal(a.Network, other.Network)
 }
 
 // GroupReference names a group that no owner reference leads to.
@@ -114,6 +116,8 @@ type Affiliation struct {
 	Together []string
 	// Above are the groups of groups that its gang is in, the uppermost first; nil when it is in none.
 	Above []GroupOfGroups
+	// Network has annotations about the network that count as its own where it lacks them; nil for none.
+	Network map[string]string
 	// Why says in words what makes it a member, or why it is none.
 	Why string
 	// Late says in words which pods of its owner are made only once others have started, "" for none.
@@ -143,7 +147,7 @@ func (a *Affiliation) owner() types.UID {
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.
 func (a *Affiliation) AsksAsMuchAs(other *Affiliation) bool {
 	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && slices.Equal(a.Together, other.Together) &&
-		slices.Equal(a.Above, other.Above)
+		slices.Equal(a.Above, other.Above) && maps.Equal(a.Network, other.Network)
 }
 
 // GroupOfGroups has gangs, or groups of groups, that start together: enough of them.

@@ -2,10 +2,12 @@ package gang
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/placement"
@@ -58,15 +60,63 @@ func farOff(lack *placement.Lack) string {
 	}
 }
 
+// along returns the topology with the levels that an object lists: the Topology of KAI's that it names, or else any that lists its
+// levels, if all that do are alike.
+func along(t v1alpha1.Topology, snap *cluster.Snapshot) v1alpha1.Topology {
+	var found *v1alpha1.Topology
+	for name, object := range snap.Topologies.All() {
+		if t.Name != "" && name != nameOf(&t) {
+			continue
+		}
+		next, lists := t.Along(object.Levels)
+		switch {
+		case !lists:
+		case found == nil:
+			found = &next
+		case !reflect.DeepEqual(*found, next):
+			return t
+		}
+	}
+	if found == nil {
+		return t
+	}
+	return *found
+}
+
+func nameOf(t *v1alpha1.Topology) cluster.TopologyName {
+	return cluster.TopologyName{Group: v1alpha1.GroupKAI, Name: t.Name}
+}
+
+// unlisted says in words why the Topology that members name is of no use to them, "" where it is.
+func (u *unsettled) unlisted(snap *cluster.Snapshot) string {
+	t := &u.Topology
+	if t.Name == "" {
+		return ""
+	}
+	object, is := snap.Topologies.Get(nameOf(t))
+	if !is {
+		return fmt.Sprintf("; there is no Topology %s of %s", t.Name, v1alpha1.GroupKAI)
+	}
+	if _, lists := t.Along(object.Levels); !lists {
+		return fmt.Sprintf("; Topology %s does not list all of %s", t.Name, strings.Join(t.Levels, ", "))
+	}
+	return ""
+}
+
 // apart reports whether members that would stay are not in one domain of the level that is required.
 func (u *unsettled) apart(snap *cluster.Snapshot) bool {
-	t := &u.Topology
+	t := along(u.Topology, snap)
 	domain := func(node *cluster.Node) string {
 		if t.Required > len(t.Levels) {
 			return node.Name
 		}
 		var path []string
-		for _, key := range t.Levels[:t.Required] {
+		for i, key := range t.Levels[:t.Required] {
+			if t.Above != nil {
+				for _, above := range t.Above[i] {
+					path = append(path, node.Labels[above])
+				}
+			}
 			path = append(path, node.Labels[key])
 		}
 		return strings.Join(path, "/") // no value of a label has one
@@ -78,11 +128,13 @@ func (u *unsettled) apart(snap *cluster.Snapshot) bool {
 
 // network returns what members ask of the network, nil for nothing.
 func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
-	t := &u.Topology
-	if !t.Asks() {
+	if !u.Topology.Asks() {
 		return nil
 	}
-	n := &placement.Network{Levels: t.Levels, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes)}
+	t := along(u.Topology, snap)
+	n := &placement.Network{
+		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes),
+	}
 	if u.Patient {
 		n.Required = max(t.Required, t.Preferred)
 	}

@@ -225,6 +225,7 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 		i := len(together.Enough) - 1
 		outcome := together.Enough[i]
 		why := shortfall(outcome, left[i].settled, left[i].AtLeast, i, plan.Snapshot().NodeCount())
+		why += left[i].unlisted(plan.Snapshot())
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}

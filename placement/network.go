@@ -13,11 +13,47 @@ import (
 type Network struct {
 	// Levels are keys of labels of nodes, the uppermost level first. The nodes are the level below the last one.
 	Levels []string
+	// Above has more keys for each level, or is nil: the values of these tell its domains apart as well.
+	Above [][]string
 	// Required is the level of the domain that has all pods of the group, and Balanced the one whose domains share them evenly.
 	Required, Balanced int
 	Slices             []topology.Slice
 	// Beside are indexes of nodes that other pods of the group have already, each as often as it has some.
 	Beside []int32
+}
+
+// level numbers the domains of a level.
+type level struct {
+	domains []*cluster.Domains // of its keys
+	known   []map[[2]int32]int32
+}
+
+func (n *Network) level(i int, snap *cluster.Snapshot) (l level) {
+	if i < len(n.Above) {
+		for _, key := range n.Above[i] {
+			l.domains, l.known = append(l.domains, snap.Domains(key)), append(l.known, map[[2]int32]int32{})
+		}
+	}
+	l.domains = append(l.domains, snap.Domains(n.Levels[i]))
+	return l
+}
+
+// of returns the number of the domain that a node is in, -1 where it lacks one of the labels.
+func (l *level) of(node int32) int32 {
+	at := l.domains[0].Of(node)
+	for i, known := range l.known {
+		pair := [2]int32{at, l.domains[i+1].Of(node)}
+		if pair[0] < 0 || pair[1] < 0 {
+			return -1
+		}
+		number, is := known[pair]
+		if !is {
+			number = int32(len(known)) //nolint:gosec // no more than there are nodes
+			known[pair] = number
+		}
+		at = number
+	}
+	return at
 }
 
 // isSoft reports whether pods may go anywhere if there are no places as they ask.
@@ -137,15 +173,15 @@ type nearness struct {
 
 func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 	snap := p.Snapshot()
-	var levels []*cluster.Domains
-	for _, key := range n.Levels {
-		levels = append(levels, snap.Domains(key))
+	var levels []level
+	for i := range n.Levels {
+		levels = append(levels, n.level(i, snap))
 	}
 	nodes := make([]topology.Node, 0, snap.NodeCount())
 	for node := range snap.Nodes() {
 		path := make([]int32, len(levels))
 		for i, level := range levels {
-			path[i] = level.Of(node.Index)
+			path[i] = level.of(node.Index)
 		}
 		nodes = append(nodes, topology.Node{Index: node.Index, Path: path})
 	}

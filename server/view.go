@@ -50,6 +50,7 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	asked := questions.NewQueue(clock.RealClock{})
 	u.Handled[explanationv1alpha1.Questions()] = asked.Handler()
 	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
+	maps.Copy(u.Handled, b.Cluster.HandledTopologies())
 	answering := answerKueue(b, a, u, profiles, keeper)
 	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
 		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
@@ -124,7 +125,8 @@ func answerKueue(b *base, a *api, u *app.Usage, profiles *predicates.Profiles, k
 
 // newDump is the view of dumps.
 func newDump(b *base) (*view, error) {
-	loaded, err := usage.Load(b.Cluster, b.Logger, b.options.SnapshotFiles, b.options.Stdin, b.Owners.Dumped(b.Cluster)...)
+	custom := append(b.Owners.Dumped(b.Cluster), b.Cluster.DumpedTopologies()...)
+	loaded, err := usage.Load(b.Cluster, b.Logger, b.options.SnapshotFiles, b.options.Stdin, custom...)
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,7 @@ func seldom() []string {
 		// Kueue is not in this cluster. The test of its admission check answers a real one (e2e/manifests, server/placeable).
 		"list workloads.kueue.x-k8s.io", "watch workloads.kueue.x-k8s.io", "patch workloads/status.kueue.x-k8s.io",
 		"list admissionchecks.kueue.x-k8s.io", "watch admissionchecks.kueue.x-k8s.io", "patch admissionchecks/status.kueue.x-k8s.io",
+		"list topologies.kueue.x-k8s.io", "watch topologies.kueue.x-k8s.io", "list topologies.kai.scheduler", "watch topologies.kai.scheduler",
 		"list resourceflavors.kueue.x-k8s.io", "watch resourceflavors.kueue.x-k8s.io",
 		// The API server asks for it when resourceclaims/status is updated: no request is about it.
 		"update resourceclaims/binding.resource.k8s.io",

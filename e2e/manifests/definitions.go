@@ -22,6 +22,7 @@ var published = map[string]string{
 	"github.com/kubeflow/mpi-operator":            "manifests/base/kubeflow.org_*.yaml",
 	"github.com/kubeflow/spark-operator/v2":       "config/crd/bases/*.yaml",
 	"github.com/kubeflow/trainer/v2":              "manifests/base/crds/trainer.kubeflow.org_*.yaml",
+	"github.com/NVIDIA/KAI-scheduler":             "deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml",
 	"github.com/ray-project/kuberay/ray-operator": "config/crd/bases/*.yaml",
 	"sigs.k8s.io/jobset":                          "config/components/crd/bases/*.yaml",
 	"sigs.k8s.io/kueue":                           "config/components/crd/bases/*.yaml",

@@ -132,7 +132,8 @@ func (t gating) within(p *member) map[string]string {
 		return nil
 	}
 	labels := map[string]string{}
-	for _, key := range g.spec.Policy.Topology.Enforced() {
+	topology := t.view.Along(g.spec.Policy.Topology)
+	for _, key := range topology.Enforced() {
 		if value, has := node.Labels[key]; has {
 			labels[key] = value
 		}

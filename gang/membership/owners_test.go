@@ -71,20 +71,51 @@ func TestATopologyCountsThatAllRolesOfAnOwnerAskFor(t *testing.T) {
 		p.Affiliation = cluster.Affiliation{Gang: "train", MinMember: 2}
 		return p
 	}
+	of := func(p *cluster.Pod, key string) *cluster.Pod {
+		p.Affiliation.Network = map[string]string{v1alpha1.AnnotationKAITopology: "n", v1alpha1.AnnotationKAIRequiredTopology: key}
+		return p
+	}
+	more := func(p *cluster.Pod) *cluster.Pod {
+		p.Annotations[v1alpha1.AnnotationKueueSliceTopology], p.Annotations[v1alpha1.AnnotationKueueSliceSize] = "host", "2"
+		return p
+	}
 	for name, test := range map[string]struct {
 		members []*cluster.Pod
 		want    []string
 		wrong   bool
 	}{
-		"all the same":       {[]*cluster.Pod{asks("a", "rack"), asks("b", "rack")}, []string{"rack"}, false},
-		"another level":      {[]*cluster.Pod{asks("a", "rack"), asks("b", "block")}, nil, false},
-		"one for none":       {[]*cluster.Pod{asks("a", "rack"), asks("b", "")}, nil, false},
-		"none, and one more": {[]*cluster.Pod{asks("a", ""), asks("b", "rack")}, nil, false},
-		"no key":             {[]*cluster.Pod{asks("a", "no key"), asks("b", "no key")}, nil, true},
+		"what all ask for, and one more than that": {[]*cluster.Pod{asks("a", "rack"), more(asks("b", "rack"))}, []string{"rack"}, false},
+		"the owner":                   {[]*cluster.Pod{of(asks("a", ""), "zone"), of(asks("b", ""), "zone")}, []string{"zone"}, false},
+		"the owner, and one pod more": {[]*cluster.Pod{of(more(asks("a", "")), "zone"), of(asks("b", ""), "zone")}, []string{"zone"}, false},
+		"all the same":                {[]*cluster.Pod{asks("a", "rack"), asks("b", "rack")}, []string{"rack"}, false},
+		"another level":               {[]*cluster.Pod{asks("a", "rack"), asks("b", "block")}, nil, false},
+		"one for none":                {[]*cluster.Pod{asks("a", "rack"), asks("b", "")}, nil, false},
+		"none, and one more":          {[]*cluster.Pod{asks("a", ""), asks("b", "rack")}, nil, false},
+		"no key":                      {[]*cluster.Pod{asks("a", "no key"), asks("b", "no key")}, nil, true},
 	} {
 		spec := Bounds{MaxMembers: 10}.Said(slices.Values(test.members))
 		if diff := cmp.Diff(test.want, spec.Policy.Topology.Levels); diff != "" || (spec.Err != nil) != test.wrong {
 			t.Errorf("%s: levels (-want +got):\n%s\nerror: %v", name, diff, spec.Err)
+		}
+	}
+}
+
+func TestWhoseGangAsksForATopology(t *testing.T) {
+	for name, test := range map[string]struct {
+		annotations, owner map[string]string
+		want               bool
+	}{
+		"nothing is said":        {nil, nil, false},
+		"the pod asks":           {map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, nil, true},
+		"the pod asks nonsense":  {map[string]string{v1alpha1.AnnotationRequiredTopology: "no key"}, nil, true},
+		"its owner asks":         {nil, map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, true},
+		"Kueue has placed it":    {map[string]string{v1alpha1.AnnotationKueueRequiredTopology: "rack", v1alpha1.AnnotationKueueWorkload: "w"}, nil, false},
+		"a Topology and nothing": {nil, map[string]string{v1alpha1.AnnotationKAITopology: "n"}, false},
+	} {
+		p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "p", Annotations: test.annotations}})
+		p.Affiliation = cluster.Affiliation{Kind: "JobSet", Gang: "train", MinMember: 2, Network: test.owner}
+		if got := AsksTopology(p, &cluster.Snapshot{}); got != test.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

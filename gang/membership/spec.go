@@ -131,37 +131,13 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 	for _, name := range belongs.Together {
 		s.Policy.Groups = append(s.Policy.Groups, types.NamespacedName{Namespace: first.Namespace, Name: name})
 	}
-	if s.Err = b.tooLarge(belongs.Kind, s.MinMember); s.Err == nil && v1alpha1.AsksTopology(first.Annotations) {
+	if s.Err = b.tooLarge(belongs.Kind, s.MinMember); s.Err == nil {
 		s.Policy.Topology, s.Err = sharedTopology(first, members)
 	}
 	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
 	return s
-}
-
-// sharedTopology returns the topology that a member asks for, if all others ask for the same: roles that ask for their own are
-// not told apart.
-func sharedTopology(first *cluster.Pod, members iter.Seq[*cluster.Pod]) (v1alpha1.Topology, error) {
-	for member := range members {
-		if !v1alpha1.SameTopology(first.Annotations, member.Annotations) {
-			return v1alpha1.Topology{}, nil
-		}
-	}
-	policy, err := v1alpha1.DecodePolicy(first.Annotations)
-	return policy.Topology, err
-}
-
-// AsksTopology reports whether the gang of a pod may ask something of the network: a PodGroup says so, or the pod.
-func AsksTopology(pod *cluster.Pod, snap *cluster.Snapshot) bool {
-	key, member := Of(pod)
-	if !member {
-		return false
-	}
-	if object := Object(snap, key); object != nil {
-		return object.Policy.Topology.Asks()
-	}
-	return v1alpha1.AsksTopology(pod.Annotations)
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among

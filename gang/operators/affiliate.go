@@ -107,6 +107,9 @@ func (k *Kind) affiliate(
 	if one := len(tree) > 0 && belongs.Gang == ""; one {
 		belongs.Gang, belongs.MinMember, belongs.Why = name, 1, "one of its pods is enough"
 	}
+	if len(owner.Asks.Network) > 0 && belongs.Gang != "" && belongs.Network == nil {
+		belongs.Why += "; that they have to be near each other is not read, as they are several gangs"
+	}
 	belongs.Owner = ref
 	if owner.Asks.Late != "" {
 		belongs.Late = fmt.Sprintf("its %s %s %s", owner.Kind().Kind, owner.Name, owner.Asks.Late)
@@ -155,7 +158,7 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
 	case rigid:
-		belongs.Gang, belongs.MinMember = name, least
+		belongs.Gang, belongs.MinMember, belongs.Network = name, least, asks.Network
 		belongs.Why = fmt.Sprintf("%d of its %d pods start together", least, all)
 	case own.Min == 0:
 		belongs.Why = fmt.Sprintf("none of role %s has to be there at the start", own.Name)

@@ -153,7 +153,9 @@ func (s *Set) asks(kind *Kind, object runtime.Object) cluster.Asks {
 	if o.Scope() == v1alpha1.ScopeNone {
 		return Alone("says " + v1alpha1.AnnotationGangScope + ": " + v1alpha1.ScopeNone)
 	}
-	return bounded(kind.Asks(o))
+	asks := bounded(kind.Asks(o))
+	asks.Network = network(o, asks.Network)
+	return asks
 }
 
 const (

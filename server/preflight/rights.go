@@ -67,6 +67,11 @@ func (l *look) needed() []right {
 			right{group: group, resource: "podgroups/status", verbs: []string{"patch"}})
 	}
 	rights = append(rights, l.ofKueue(follow)...)
+	for _, group := range []string{v1alpha1.GroupKueue, v1alpha1.GroupKAI} {
+		rights = append(rights, right{
+			group: group, resource: "topologies", verbs: follow, otherwise: "gangs know no levels of a network but the ones that they name",
+		})
+	}
 	const leftHeld = "devices that were allocated for a gang in vain stay held until kube-scheduler takes them back"
 	rights = append(rights, right{group: "resource.k8s.io", resource: "resourceclaims", verbs: []string{"get"}, otherwise: leftHeld})
 	for _, part := range []string{"status", "binding"} {

@@ -17,6 +17,12 @@ const (
 	Resource = "podgroups"
 )
 
+// API groups of Topologies: objects that list the levels of a network.
+const (
+	GroupKueue = "kueue.x-k8s.io"
+	GroupKAI   = "kai.scheduler"
+)
+
 // Resources are the PodGroups of both API groups.
 func Resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{ResourceOf(GroupX), ResourceOf(GroupSigs)}
@@ -127,9 +133,27 @@ const (
 	// AnnotationKueueSliceTopology and AnnotationKueueSliceSize are the key and the size of one slice.
 	AnnotationKueueSliceTopology = "kueue.x-k8s.io/podset-slice-required-topology"
 	AnnotationKueueSliceSize     = "kueue.x-k8s.io/podset-slice-size"
+	// AnnotationKueueSlices are up to three slices in one another, as a JSON list of {"topology": KEY, "size": SIZE}.
+	AnnotationKueueSlices = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
 	// AnnotationKueueWorkload is on the pods of a workload that Kueue has admitted: its topology-aware scheduling has pinned
 	// each of them where its annotations are obeyed, so that they say nothing to muster.
 	AnnotationKueueWorkload = "kueue.x-k8s.io/workload"
+)
+
+// KAI's annotations of workloads and of templates of pods, which are taken as they are where the first of them names a Topology.
+// Where one of muster's own or of Kueue's says the same, that one counts.
+const (
+	// AnnotationKAITopology is the name of a Topology of KAI's: a list of levels, by keys or by other names for them.
+	AnnotationKAITopology = "kai.scheduler/topology"
+	// AnnotationKAIRequiredTopology is AnnotationRequiredTopology.
+	AnnotationKAIRequiredTopology = "kai.scheduler/topology-required-placement"
+	// AnnotationKAIPreferredTopology is AnnotationPreferredTopology.
+	AnnotationKAIPreferredTopology = "kai.scheduler/topology-preferred-placement"
+	// AnnotationKAISegmentSize and AnnotationKAISegmentTopology are the size and the level of one slice, and
+	// AnnotationKAISegmentPreferred a level on which it is better whole.
+	AnnotationKAISegmentSize      = "kai.scheduler/segment-size"
+	AnnotationKAISegmentTopology  = "kai.scheduler/segment-topology-required-placement"
+	AnnotationKAISegmentPreferred = "kai.scheduler/segment-topology-preferred-placement"
 )
 
 // AnnotationGangScope says on a Job, a JobSet or another owner of pods which of its pods start together, where something

@@ -122,13 +122,15 @@ func matchPolicy(errs *field.ErrorList, annotations map[string]string) MatchPoli
 // waitingAndRunning is Koordinator's name for MatchWaitingAndBound.
 const waitingAndRunning MatchPolicy = "waiting-and-running"
 
-// saidBy is which of two annotations counts: muster's own, unless only the other one is there.
-func saidBy(annotations map[string]string, own, other string) string {
+// saidBy is which of some annotations counts: the first one that is there, muster's own if there is none.
+func saidBy(annotations map[string]string, own string, others ...string) string {
 	if _, ok := annotations[own]; ok {
 		return own
 	}
-	if _, ok := annotations[other]; ok {
-		return other
+	for _, other := range others {
+		if _, ok := annotations[other]; ok {
+			return other
+		}
 	}
 	return own
 }

@@ -2,9 +2,9 @@ package v1alpha1
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +18,14 @@ import (
 // Topology says how near to each other the pods of a group have to be. A level is a key of labels of nodes: nodes with the same
 // value are one domain, within one domain of the level above. The zero value asks for nothing.
 type Topology struct {
+	// Name is of an object that lists all levels, "" for any object that lists the ones below.
+	Name string
 	// Levels are the keys, the uppermost first, without [corev1.LabelHostname]: nodes are the level below the last one.
 	Levels []string
+	// Above has keys for each level, or is nil: the values of these tell its domains apart as well, and are no level of their own.
+	Above [][]string
+	// Nodes says that as few nodes as possible are asked for.
+	Nodes bool
 	// Required is the level of the one domain that has all pods, counted from 1; 0 for none.
 	Required int
 	// Preferred is the level of the one domain that has all pods if there is one with room, 0 for none. WaitFor is how long the group
@@ -37,17 +43,23 @@ type TopologySlice struct{ Size, Level int }
 
 // Asks reports whether anything is asked for.
 func (t *Topology) Asks() bool {
-	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || len(t.Levels)+len(t.Slices) > 0
+	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || t.Nodes || len(t.Levels)+len(t.Slices) > 0
 }
 
 // Enforced returns the keys of labels that make the domain in which a single pod has to be: the lowest one that all pods share, or the
 // ones of a slice do. It is empty where nothing is required. A node is no such domain.
-func (t *Topology) Enforced() []string {
+func (t *Topology) Enforced() (keys []string) {
 	level := t.Required
 	for _, s := range t.Slices {
 		level = max(level, s.Level)
 	}
-	return t.Levels[:min(level, len(t.Levels))]
+	for i, key := range t.Levels[:min(level, len(t.Levels))] {
+		if t.Above != nil {
+			keys = append(keys, t.Above[i]...)
+		}
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // Check says what is wrong with it for a group that starts with minMember pods.
@@ -76,15 +88,19 @@ const (
 	maxSlices = 3
 )
 
-// topology reads the annotations about the network, muster's or else Kueue's, unless Kueue has obeyed these.
+// topology reads the annotations about the network: muster's, or else Kueue's or KAI's.
 func topology(errs *field.ErrorList, annotations map[string]string) (t Topology) {
-	if _, pinned := annotations[AnnotationKueueWorkload]; pinned {
-		annotations = maps.Clone(annotations)
-		maps.DeleteFunc(annotations, func(name, _ string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/podset-") })
+	annotations = heeded(annotations)
+	if t.Name = annotations[AnnotationKAITopology]; t.Name != "" && len(validation.IsDNS1123Subdomain(t.Name)) > 0 {
+		*errs = append(*errs, field.Invalid(annotation(AnnotationKAITopology), fields.Brief(t.Name), "must be the name of a Topology"))
+		return Topology{}
 	}
-	required, requires := level(errs, &t, annotations, saidBy(annotations, AnnotationRequiredTopology, AnnotationKueueRequiredTopology))
-	preferredBy := saidBy(annotations, AnnotationPreferredTopology, AnnotationKueuePreferredTopology)
+	required, requires := level(errs, &t, annotations,
+		saidBy(annotations, AnnotationRequiredTopology, AnnotationKueueRequiredTopology, AnnotationKAIRequiredTopology))
+	preferredBy := saidBy(annotations, AnnotationPreferredTopology, AnnotationKueuePreferredTopology, AnnotationKAIPreferredTopology)
 	preferred, prefers := level(errs, &t, annotations, preferredBy)
+	segments, segmented := level(errs, &t, annotations, AnnotationKAISegmentPreferred)
+	t.Nodes = prefers && preferred == hostname || segmented && segments == hostname
 	if requires {
 		t.Required = required
 	}
@@ -110,14 +126,17 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 			t.Slices[i].Level = nodes
 		}
 	}
+	if !t.Asks() {
+		return Topology{}
+	}
 	return t
 }
 
 // DefaultTopologyWait is how long a group waits for a domain that it prefers: as long as Slurm does (max_switch_wait).
 const DefaultTopologyWait = 5 * time.Minute
 
-// waitFor reads how long a group waits for the domain that it prefers by an annotation. By Kueue's it does not, as in Kueue, unless it
-// says so.
+// waitFor reads how long a group waits for the domain that it prefers by an annotation. By Kueue's and KAI's it does not, as there,
+// unless it says so.
 func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy string) time.Duration {
 	text, said := annotations[AnnotationTopologyWaitFor]
 	switch {
@@ -134,20 +153,32 @@ func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy s
 	return wait
 }
 
-// topologyAnnotations are all that [DecodePolicy] reads a Topology of.
-func topologyAnnotations() []string {
-	return []string{
-		AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices,
-		AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
-	}
+// heeded returns annotations without the ones of Kueue that Kueue has obeyed itself, and without KAI's where no Topology is named:
+// they mean nothing to KAI then.
+func heeded(annotations map[string]string) map[string]string {
+	_, pinned := annotations[AnnotationKueueWorkload]
+	named := annotations[AnnotationKAITopology] != ""
+	heeded := maps.Clone(annotations)
+	maps.DeleteFunc(heeded, func(name, _ string) bool {
+		return pinned && strings.HasPrefix(name, "kueue.x-k8s.io/podset-") || !named && strings.HasPrefix(name, "kai.scheduler/")
+	})
+	return heeded
 }
 
-// AsksTopology reports whether annotations say something about the network.
-func AsksTopology(annotations map[string]string) bool { return !SameTopology(annotations, nil) }
-
-// SameTopology reports whether annotations of two pods say the same about the network.
-func SameTopology(a, b map[string]string) bool {
-	return !slices.ContainsFunc(topologyAnnotations(), func(name string) bool { return a[name] != b[name] })
+// TopologyOf yields the annotations about the network: all that [DecodePolicy] reads a Topology of.
+func TopologyOf(annotations map[string]string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, name := range []string{
+			AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices,
+			AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
+			AnnotationKueueSlices, AnnotationKueueWorkload, AnnotationKAITopology, AnnotationKAIRequiredTopology,
+			AnnotationKAIPreferredTopology, AnnotationKAISegmentSize, AnnotationKAISegmentTopology, AnnotationKAISegmentPreferred,
+		} {
+			if value, is := annotations[name]; is && !yield(name, value) {
+				return
+			}
+		}
+	}
 }
 
 // hostname stands for the level of nodes while the number of the others is not known.
@@ -176,32 +207,4 @@ func (t *Topology) level(errs *field.ErrorList, path *field.Path, key string) in
 	}
 	t.Levels = append(t.Levels, key)
 	return len(t.Levels)
-}
-
-// slices reads "SIZE@KEY", several with commas between them, or Kueue's two annotations.
-func (t *Topology) slices(errs *field.ErrorList, annotations map[string]string) {
-	text, said := annotations[AnnotationTopologySlices]
-	path := annotation(AnnotationTopologySlices)
-	if !said {
-		key, has := annotations[AnnotationKueueSliceTopology]
-		if !has {
-			return
-		}
-		path = annotation(AnnotationKueueSliceTopology)
-		text = annotations[AnnotationKueueSliceSize] + "@" + key
-	}
-	all := strings.SplitN(text, ",", maxSlices+1)
-	if len(all) > maxSlices {
-		*errs = append(*errs, field.TooMany(path, len(all), maxSlices))
-		return
-	}
-	for _, one := range all {
-		number, key, _ := strings.Cut(one, "@")
-		size, err := strconv.ParseInt(number, 10, 32)
-		if err != nil || size < 1 {
-			*errs = append(*errs, field.Invalid(path, fields.Brief(one), "must be as 16@KEY: how many pods have nodes with the same label"))
-			return
-		}
-		t.Slices = append(t.Slices, TopologySlice{Size: int(size), Level: t.level(errs, path, key)})
-	}
 }

@@ -5,6 +5,7 @@ module muster.dev/muster/e2e/manifests/definitions
 go 1.26.0
 
 require (
+	github.com/NVIDIA/KAI-scheduler v0.12.0
 	github.com/kubeflow/mpi-operator v0.8.0
 	github.com/kubeflow/spark-operator/v2 v2.5.0
 	github.com/kubeflow/trainer/v2 v2.2.0

@@ -11,8 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/operators"
@@ -46,7 +48,7 @@ func Expect(t *testing.T, kind operators.Kind, path string, want map[string]stri
 }
 
 // Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", "train: 4,
-// assisted", "leaf: 2 in root:2/branch:1", "single: why", or "left: why" where that is for kube-scheduler.
+// assisted", "leaf: 2 in root:2/branch:1", "single: why", or "left: why" where that is for kube-scheduler. What is asked of the network comes last, see near.
 func Members(c *cluster.Cluster) map[string]string {
 	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
 	told := map[string]string{}
@@ -84,6 +86,22 @@ func Members(c *cluster.Cluster) map[string]string {
 		}
 		if len(above) > 0 {
 			told[pod.Name] += " in " + strings.Join(above, "/")
+		}
+		told[pod.Name] += near(&spec.Policy.Topology)
+	}
+	return told
+}
+
+// near says what members ask of the network, as in ", one zone, few rack", by keys without what comes before a slash.
+func near(t *v1alpha1.Topology) (told string) {
+	levels := append(slices.Clone(t.Levels), corev1.LabelHostname)
+	for i, key := range levels {
+		short := key[strings.LastIndex(key, "/")+1:]
+		switch {
+		case t.Required == i+1:
+			told += ", one " + short
+		case i < len(t.Levels) || t.Nodes:
+			told += ", few " + short
 		}
 	}
 	return told
