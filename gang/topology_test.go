@@ -262,6 +262,42 @@ func TestMembersOfSeveralKindsShareARack(t *testing.T) {
 	})
 }
 
+// The kind that is placed first takes what is best for itself, and knows nothing of the others.
+func TestMembersOfSeveralKindsAreNearEachOther(t *testing.T) {
+	for name, test := range map[string]struct {
+		racks []string // with the CPUs of the node of each
+		large int      // members of three CPUs, beside one of one
+		want  map[string]int
+	}{
+		"one rack takes both": {[]string{"r 3", "s 4", "t 3"}, 1, map[string]int{"a-s": 2}},
+		"two racks, of which one takes both": {
+			[]string{"r 3", "s 3", "t 4"}, 2, map[string]int{"a-s": 1, "a-t": 2},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				for _, of := range test.racks {
+					rack, cpu, _ := strings.Cut(of, " ")
+					p.set(inRack(node("a-"+rack+"-0", cpu), "a", rack))
+				}
+				group := podGroup("g", int64(test.large)+1)
+				annotate(group, v1alpha1.AnnotationPreferredTopology, rackKey)
+				pods := slices.Concat(members("g", test.large, "3"), members("g-small", 1, "1"))
+				for _, pod := range pods {
+					pod.Labels = pods[0].Labels
+				}
+				p.set(group)
+				p.set(objects(pods)...)
+				p.after(time.Second)
+				p.filter(pods[0])
+				if diff := cmp.Diff(test.want, p.placed("g")); diff != "" {
+					t.Errorf("places by rack (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 // Members that may not share a node are proven to fit one by one: the room of the nodes promises more.
 func TestADivisionIsProven(t *testing.T) {
 	run(t, func(p *process) {

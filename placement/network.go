@@ -73,7 +73,7 @@ type Lack struct {
 const mostTrials = 64
 
 // placeNear places a number of pods as their network asks, in a quarter of the time to the deadline. Whether they fit is proven pod
-// by pod, as in [Plan.PlaceAll]. It reports whether there may be places that it has not found.
+// by pod, as in [Plan.PlaceAll]. It reports whether there may be places that it has not found: any, or nearer ones.
 func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
 	s := p.near(n, p.quarterTo(deadline))
 	pods = s.possible(pods, atLeast)
@@ -81,7 +81,9 @@ func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline 
 	for range mostTrials {
 		places, again := s.try(pods, false)
 		if places != nil {
-			return Outcome{Places: places, Placed: len(places), Kept: true}, false
+			places = s.closer(pods, before, places)
+			s.done(places)
+			return Outcome{Places: places, Placed: len(places), Kept: true}, s.rough
 		}
 		p.Return(before)
 		if cut = cut || again || s.late(); !again || s.late() {
@@ -116,6 +118,7 @@ func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (
 	for range mostTrials {
 		places, again := s.try(pods, true)
 		if outcome.Places = places; !again {
+			s.done(places)
 			break
 		}
 		p.Return(before)
@@ -167,8 +170,13 @@ type nearness struct {
 	each map[predicates.Class]int32
 	// except are nodes of domains that lack room for a kind.
 	except []int32
-	lack   *Lack // of the trial with the most room
-	found  int   // how many pods had room then
+	// open reports whether pods may come to a node, nil for all nodes, and the kind of the first pod comes before the others; see
+	// closer.
+	open  func(node int32) bool
+	first *cluster.Pod
+	rough bool  // time was up before all divisions were compared
+	lack  *Lack // of the trial with the most room
+	found int   // how many pods had room then
 }
 
 func (p *Plan) near(n *Network, deadline time.Time) *nearness {
@@ -195,10 +203,7 @@ func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 // try puts pods on nodes, kind by kind. It returns no places if they do not fit, and whether to try again with what it has
 // learned. Spare pods are the first ones that have room.
 func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again bool) {
-	ask := &topology.Ask{Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Except: s.except}
-	for _, node := range s.network.Beside {
-		ask.There = append(ask.There, topology.Share{Node: node, Pods: 1})
-	}
+	ask := s.ask()
 	places = []Place{}
 	kinds := s.kinds(pods)
 	if len(kinds) > 1 && len(ask.Slices) > 0 {
@@ -226,10 +231,23 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 		}
 		ask.There = append(ask.There, division.Nodes...)
 	}
+	return places, false
+}
+
+// done has the plan forget what it need not know any longer when pods are placed.
+func (s *nearness) done(places []Place) {
 	for _, place := range places {
 		s.plan.done(place.Pod)
 	}
-	return places, false
+}
+
+// ask returns the demands of the pods but for their number, with the ones that are there already.
+func (s *nearness) ask() *topology.Ask {
+	ask := &topology.Ask{Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Except: s.except}
+	for _, node := range s.network.Beside {
+		ask.There = append(ask.There, topology.Share{Node: node, Pods: 1})
+	}
+	return ask
 }
 
 // kindOf returns what pods share whose places are divided together: whatever a predicate reads of them but their labels, which
@@ -274,6 +292,9 @@ func (s *nearness) sort(kinds [][]*cluster.Pod) {
 		}
 		s.except = append(s.except, s.tree.Short(slots, s.network.Required, len(kind))...)
 	}
+	if s.first != nil {
+		nodes[s.first] = -1
+	}
 	slices.SortStableFunc(kinds, func(a, b []*cluster.Pod) int { return nodes[a[0]] - nodes[b[0]] })
 }
 
@@ -285,6 +306,7 @@ func (s *nearness) divide(kind []*cluster.Pod, ask *topology.Ask, spare bool) (*
 		ask.Pods = ask.Whole(len(kind))
 	}
 	division, lack := s.tree.Pack(slots, ask, s.late)
+	s.rough = s.rough || division != nil && division.Late
 	if lack != nil {
 		s.learn(lack, len(ask.There)-len(s.network.Beside))
 	}
@@ -306,7 +328,7 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	slots := make([]int32, p.Snapshot().IndexEnd())
 	for i := range slots {
 		node := int32(i)
-		if p.Snapshot().Node(node) == nil || p.avoided[node] || trial.Verdict(node) != predicates.Fits {
+		if p.Snapshot().Node(node) == nil || p.avoided[node] || s.open != nil && !s.open(node) || trial.Verdict(node) != predicates.Fits {
 			continue
 		}
 		slots[i] = int32(Slots(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods

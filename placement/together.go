@@ -48,7 +48,8 @@ type Together struct {
 	Enough, More []Outcome
 	// Kept says that the plan goes on with these places.
 	Kept bool
-	// Cut says that the search came to its bound, and Late that this was the deadline: there may be places all the same.
+	// Cut says that the search came to its bound, and Late that this was the deadline: there may be places all the same. Where
+	// places are kept, Cut says that there may be nearer ones for pods that ask something of the network.
 	Cut, Late bool
 }
 
@@ -63,6 +64,7 @@ func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Toget
 		enough, cut := p.enough(&demands[i], deadline)
 		result.Enough = append(result.Enough, enough)
 		if enough.Kept {
+			result.Cut = result.Cut || cut
 			continue
 		}
 		p.Return(before)

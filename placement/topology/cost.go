@@ -67,3 +67,31 @@ func (p *packing) uneven(d int32, pods int) cost {
 	}
 	return cost{uneven: uint64(pods) * uint64(pods+2*int(p.there[d])) << nodeBits} //nolint:gosec // of positive numbers
 }
+
+// Worth is how good places are, by what a division is the best of, but for what it leaves over.
+type Worth struct{ cost }
+
+// Worth returns what shares are worth, which may be of pods that are not alike.
+func (t *Tree) Worth(ask *Ask, shares []Share) (w Worth) {
+	p := newPacking(t, nil, ask, nil)
+	pods := make([]int, len(t.domains))
+	for _, share := range shares {
+		for at := t.nodes[share.Node]; at > 0; at = t.domains[at].parent {
+			pods[at] += share.Pods
+		}
+	}
+	for d, pods := range pods {
+		if pods > 0 {
+			w.cost = w.plus(p.own(int32(d))).plus(p.uneven(int32(d), pods)) //nolint:gosec // a few for each node
+		}
+	}
+	return w
+}
+
+// Better reports whether places are worth more than others.
+func (w Worth) Better(than Worth) bool { return w.less(than.cost) }
+
+// Domains is how many domains of a level are used that had none of the pods before.
+func (w Worth) Domains(level int) int {
+	return int(w.used / usedAt(level) % (1 << usedBits)) //nolint:gosec // 16 bits
+}

@@ -89,11 +89,8 @@ func (t *Tree) add(d domain) int32 {
 
 // within reports whether a node is in a domain.
 func (t *Tree) within(node, d int32) bool {
-	at, known := t.nodes[node]
-	for known && t.domains[at].level > t.domains[d].level {
-		at = t.domains[at].parent
-	}
-	return known && at == d
+	_, known := t.nodes[node]
+	return known && t.up(node, t.domains[d].level) == d
 }
 
 // Short returns a node of each domain of a level that lacks room for a number of pods, none for level 0. Slots has how many a node
@@ -102,14 +99,7 @@ func (t *Tree) Short(slots []int32, level, pods int) (nodes []int32) {
 	if level == 0 {
 		return nil
 	}
-	room := make([]int, len(t.domains))
-	for i := len(t.domains) - 1; i > 0; i-- {
-		d := &t.domains[i]
-		if d.node >= 0 && int(d.node) < len(slots) {
-			room[i] = int(slots[d.node])
-		}
-		room[d.parent] += room[i]
-	}
+	room := t.room(slots)
 	for _, d := range t.at(level) {
 		if room[d] < pods {
 			nodes = append(nodes, t.domains[d].example)
@@ -128,6 +118,44 @@ func (t *Tree) MayHold(level int, pods []int, slots [][]int32) bool {
 		}
 	}
 	return slices.ContainsFunc(t.at(level), func(d int32) bool { return !t.domains[d].lacks && !short[t.domains[d].example] })
+}
+
+// Roomy returns a node of each domain of a level that has room for a number of pods, of the one with the least room first.
+func (t *Tree) Roomy(slots []int32, level, pods int) (nodes []int32) {
+	room := t.room(slots)
+	roomy := slices.DeleteFunc(slices.Clone(t.at(level)), func(d int32) bool { return room[d] < pods })
+	slices.SortStableFunc(roomy, func(a, b int32) int { return room[a] - room[b] })
+	for _, d := range roomy {
+		nodes = append(nodes, t.domains[d].example)
+	}
+	return nodes
+}
+
+// room returns how many pods have room in each domain.
+func (t *Tree) room(slots []int32) []int {
+	room := make([]int, len(t.domains))
+	for i := len(t.domains) - 1; i > 0; i-- {
+		d := &t.domains[i]
+		if d.node >= 0 && int(d.node) < len(slots) {
+			room[i] = int(slots[d.node])
+		}
+		room[d.parent] += room[i]
+	}
+	return room
+}
+
+// Near reports whether two nodes are in one domain of a level.
+func (t *Tree) Near(a, b int32, level int) bool {
+	return t.up(a, level) == t.up(b, level)
+}
+
+// up returns the domain of a level that a node is in.
+func (t *Tree) up(node int32, level int) int32 {
+	at := t.nodes[node]
+	for t.domains[at].level > level {
+		at = t.domains[at].parent
+	}
+	return at
 }
 
 // at returns the domains of a level.

@@ -100,7 +100,8 @@ func (r *Gang) brief() Gang {
 			Summary: core.Summary{
 				Name: r.Name, Label: r.Label, MinMember: r.MinMember, Room: r.Room, Pending: r.Pending, Placed: r.Placed, Held: r.Held,
 				Binding: r.Binding, Bound: r.Bound, Succeeded: r.Succeeded, Failed: r.Failed, Account: r.Account,
-				Why: briefly(&r.Summary), Note: r.Note, Denied: r.Denied, Deadline: r.Deadline, Again: r.Again, Found: r.Found, Since: r.Since,
+				Levels: r.Levels, Why: briefly(&r.Summary), Note: r.Note, Denied: r.Denied, Deadline: r.Deadline, Again: r.Again,
+				Found: r.Found, Since: r.Since,
 			},
 			Members: r.Members,
 		},
