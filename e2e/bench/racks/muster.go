@@ -36,7 +36,7 @@ profiles:
     equivalence: Template
     plugins:
       score:
-        enabled: [{name: WholeDomains, weight: 20}, {name: NodeResourcesFit}]
+        enabled: [{name: WholeDomains, weight: 2}, {name: NodeResourcesFit}]
         disabled: [{name: "*"}]
     pluginConfig:
       - name: WholeDomains

@@ -96,11 +96,20 @@ func (w *world) slots(j *job) []int {
 
 // fits reports whether a job has room in one domain of a level.
 func (w *world) fits(j *job, within int) bool {
-	room := map[int]int{}
+	room, at := 0, -1
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		at := map[int]int{0: 0, levelBlock: n.block, levelRack: n.rack}[within]
-		if room[at] += int(n.free / j.gpu); room[at] >= j.pods {
+		domain := 0
+		switch within {
+		case levelBlock:
+			domain = n.block
+		case levelRack:
+			domain = n.rack
+		}
+		if domain != at {
+			room, at = 0, domain
+		}
+		if room += int(n.free / j.gpu); room >= j.pods {
 			return true
 		}
 	}
