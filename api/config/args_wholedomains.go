@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mostWholeLevels is how many levels one profile may keep whole, as many as one gang may name.
+// mostWholeLevels is how many levels one profile may keep whole. A gang may name no more either.
 const mostWholeLevels = 3
 
 // WholeDomainsArgs are the arguments of WholeDomains, which kube-scheduler does not have.
@@ -32,7 +32,7 @@ func (a *WholeDomainsArgs) validate(path *field.Path) field.ErrorList {
 	return validateLabelKeys(path, a.Levels)
 }
 
-// validateLabelKeys checks keys of labels, each of which may be named once.
+// validateLabelKeys checks keys of labels. Each may be named once.
 func validateLabelKeys(path *field.Path, keys []string) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}

@@ -178,6 +178,15 @@ func drawServiceAffinityArgs(s *source) map[string]any {
 	return map[string]any{"affinityLabels": plain(labels)}
 }
 
+// drawWholeDomainsArgs draws levels of domains.
+func drawWholeDomainsArgs(s *source) map[string]any {
+	levels := []string{zoneLabel}
+	if s.chance(50) {
+		levels = append([]string{regionLabel}, levels...)
+	}
+	return map[string]any{"levels": plain(levels)}
+}
+
 // date gives a pod its age, which it shares with many.
 func date(s *source, pod *corev1.Pod) {
 	pod.CreationTimestamp = metav1.Unix(1_700_000_000+int64(s.upTo(5)), 0)

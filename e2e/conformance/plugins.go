@@ -53,6 +53,7 @@ func plugins() []plugin {
 			name: config.LoadAware, absent: "it is Koordinator's", args: drawLoadArgs,
 			node: customizeLoad, pod: customizeEstimate, placed: schedule,
 		},
+		{name: config.WholeDomains, absent: "it is muster's own", args: drawWholeDomainsArgs, required: true},
 	}
 }
 

@@ -41,7 +41,7 @@ func workloads(on shape, load float64, seed uint64, t Trace) (all []jobsOf) {
 	return all
 }
 
-// total is what became of all workloads by one rule.
+// total sums up the outcomes of several workloads by one rule.
 type total struct {
 	gangs, whole         int
 	free, use            float64 // sums over the runs

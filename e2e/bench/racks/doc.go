@@ -7,6 +7,6 @@
 // kube-scheduler takes any of them, which strews pods.
 //
 // All rules have the same jobs, which run for the same time, and the same queue: a job that has no place waits, and whenever
-// another one ends those that wait are tried in their order, the smaller ones past the larger ones. A gang asks for one rack, or
-// for one block if no rack is large enough. Nobody knows how long a job runs.
+// another one ends all jobs that wait are tried in their order, the smaller ones past the larger ones. A gang asks for one rack,
+// or for one block if no rack is large enough. Nobody knows how long a job runs.
 package racks

@@ -36,7 +36,7 @@ profiles:
     equivalence: Template
     plugins:
       score:
-        enabled: [{name: WholeDomains, weight: 20}, {name: NodeResourcesFit}]
+        enabled: [{name: WholeDomains, weight: 2}, {name: NodeResourcesFit}]
         disabled: [{name: "*"}]
     pluginConfig:
       - name: WholeDomains
@@ -91,8 +91,11 @@ func (m *muster) place(_ *world, j *job, within int) ([]topology.Share, error) {
 		pods[i] = cluster.NewPod(object)
 	}
 	demand := placement.Demand{Pods: pods, AtLeast: len(pods)}
-	if within > 0 {
-		demand.Network = &placement.Network{Levels: []string{blockKey, rackKey}, Required: within}
+	switch within { // as with the annotations for a required rack, or a required block and a preferred rack
+	case levelRack:
+		demand.Network = &placement.Network{Levels: []string{rackKey}, Required: 1}
+	case levelBlock:
+		demand.Network = &placement.Network{Levels: []string{blockKey, rackKey}, Required: 1}
 	}
 	plan := placement.New(m.store, pods, uint64(j.id)) //nolint:gosec // not negative
 	together := plan.PlaceTogether([]placement.Demand{demand}, time.Time{})

@@ -75,7 +75,7 @@ func fullestDomain(t *tree, pods, within int) []topology.Share {
 	return t.fill(d.at(levelNode), pods, func(a, b *domain) int { return cmp.Compare(b.use(0), a.use(0)) }, false)
 }
 
-// fullestNode is what a kube-scheduler does with MostAllocated, and KAI by default.
+// fullestNode is the rule of a kube-scheduler with MostAllocated, and of KAI by default.
 func fullestNode(t *tree) []topology.Share {
 	return on(least(t.root.at(levelNode), 1, func(d *domain) float64 { return -d.use(t.job.gpu) }))
 }

@@ -8,7 +8,7 @@ import (
 	"muster.dev/muster/placement/topology"
 )
 
-// result is what became of jobs by one rule.
+// result is the outcome of a replay by one rule.
 type result struct {
 	gangs, whole int           // gangs that ask for one domain, and the ones that had it when they came
 	over         time.Duration // how long was measured

@@ -6,7 +6,7 @@ import (
 	"muster.dev/muster/placement/topology"
 )
 
-// wholeGPU is what one GPU has, in thousandths.
+// wholeGPU is one GPU, in thousandths.
 const wholeGPU = 1000
 
 // The levels of the networks of this package, as in package topology.
@@ -26,7 +26,7 @@ type shape struct {
 // capacity is how many GPUs there are, in thousandths.
 func (s shape) capacity() int64 { return int64(s.blocks*s.racks*s.nodes) * s.node() }
 
-// node is what a node has.
+// node is the size of a node, in thousandths of a GPU.
 func (s shape) node() int64 { return int64(s.gpus) * wholeGPU }
 
 // job is pods that are alike and end at the same time.
@@ -96,11 +96,20 @@ func (w *world) slots(j *job) []int {
 
 // fits reports whether a job has room in one domain of a level.
 func (w *world) fits(j *job, within int) bool {
-	room := map[int]int{}
+	room, at := 0, -1
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		at := map[int]int{0: 0, levelBlock: n.block, levelRack: n.rack}[within]
-		if room[at] += int(n.free / j.gpu); room[at] >= j.pods {
+		domain := 0
+		switch within {
+		case levelBlock:
+			domain = n.block
+		case levelRack:
+			domain = n.rack
+		}
+		if domain != at {
+			room, at = 0, domain
+		}
+		if room += int(n.free / j.gpu); room >= j.pods {
 			return true
 		}
 	}
