@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +69,7 @@ func newMuster(on shape) (*muster, error) {
 	m.store = predicates.NewVerdictStore(profile, m.cluster, 1<<26, predicates.NewStoreMetrics(registry), clock.RealClock{})
 	for i, n := range on.world().nodes {
 		name := fmt.Sprintf("node-%04d", i)
-		m.nodes[name] = int32(i) //nolint:gosec // a few hundred
+		m.nodes[name] = int32(i)
 		if err := m.cluster.Set(&corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
 				blockKey: fmt.Sprint("block-", n.block), rackKey: fmt.Sprint("rack-", n.rack),
@@ -97,7 +98,7 @@ func (m *muster) place(_ *world, j *job, within int) ([]topology.Share, error) {
 	case levelBlock:
 		demand.Network = &placement.Network{Levels: []string{blockKey, rackKey}, Required: 1}
 	}
-	plan := placement.New(m.store, pods, uint64(j.id)) //nolint:gosec // not negative
+	plan := placement.New(m.store, pods, uint64(j.id))
 	together := plan.PlaceTogether([]placement.Demand{demand}, time.Time{})
 	var shares []topology.Share
 	if together.Kept {
@@ -133,13 +134,13 @@ func (m *muster) ended(j *job) error {
 
 // objects returns the pods of a job.
 func (j *job) objects() (pods []*corev1.Pod) {
-	controller, gpu := true, *resource.NewQuantity(j.gpu, resource.DecimalSI)
-	name := fmt.Sprint("job-", j.id)
+	gpu, name := *resource.NewQuantity(j.gpu, resource.DecimalSI), fmt.Sprint("job-", j.id)
+	owner := &metav1.ObjectMeta{Name: name, UID: types.UID(name)}
 	for i := range j.pods {
 		pods = append(pods, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: workload.Namespace, Name: fmt.Sprint(name, "-", i), UID: types.UID(fmt.Sprint(name, "-", i)),
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(name), Controller: &controller}},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, batchv1.SchemeGroupVersion.WithKind("Job"))},
 			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{workload.GPUMilliResource: gpu}, Limits: corev1.ResourceList{workload.GPUMilliResource: gpu},

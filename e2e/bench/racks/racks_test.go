@@ -167,8 +167,10 @@ e,8,1000,10000800,10000900
 		t.Fatal(err)
 	}
 	want := Trace{
-		{0, 5 * time.Second, 5 * time.Second, 1, 1000}, {1, busy, 100 * time.Second, 1, 460},
-		{2, busy + 400*time.Second, 899600 * time.Second, 1, 4000}, {3, busy + 800*time.Second, 100 * time.Second, 1, 8000},
+		{0, 5 * time.Second, 5 * time.Second, 1, 1000},
+		{1, busy, 100 * time.Second, 1, 460},
+		{2, busy + 400*time.Second, 899600 * time.Second, 1, 4000},
+		{3, busy + 800*time.Second, 100 * time.Second, 1, 8000},
 	}
 	if diff := cmp.Diff(want, trace, cmp.AllowUnexported(job{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

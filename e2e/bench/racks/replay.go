@@ -84,7 +84,7 @@ func replay(on shape, jobs []*job, over time.Duration, by rule) (result, error) 
 	}
 	r.result.left = len(r.waiting)
 	r.result.over = over - r.from
-	r.result.racks = float64(len(r.world.racks))
+	r.result.racks = float64(len(r.racks))
 	r.result.capacity = float64(on.capacity())
 	return r.result, r.err
 }
@@ -96,7 +96,7 @@ func (r *run) advance(to time.Duration) {
 	if from := max(r.now, r.from); min(to, r.to) > from {
 		length := float64(min(to, r.to) - from)
 		r.result.free += length * float64(r.wholeRacks())
-		for _, rack := range r.world.racks {
+		for _, rack := range r.racks {
 			r.result.busy += length * float64(rack.has-rack.free)
 		}
 	}

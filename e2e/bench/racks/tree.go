@@ -30,7 +30,7 @@ func newTree(w *world, j *job, step int) *tree {
 			rack = block.add(levelRack)
 		}
 		leaf := rack.add(levelNode)
-		leaf.node = int32(i) //nolint:gosec // a few hundred
+		leaf.node = int32(i)
 		for _, d := range []*domain{leaf, rack, block, t.root} {
 			d.slots += pods / step
 			d.pods += pods
