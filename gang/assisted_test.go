@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 )
@@ -71,6 +72,41 @@ func TestCallsThatAreHeldGoOnWhenKubeSchedulerSaysThatItStartsTheGroup(t *testin
 				t.Errorf("the call of %s is held: %t, and ends with %v", call.pod.Name, call.held(), call.err)
 			}
 		}
+	})
+}
+
+// A group that asks for a topology is left to kube-scheduler as soon as that is seen to start it.
+func TestCallsThatAreHeldGoOnWhenTheGroupIsLeftToKubeScheduler(t *testing.T) {
+	run(t, func(p *process) {
+		pods := members("g", 3, "1", native)
+		p.set(inRack(node("a", "8"), "b", "r"))
+		p.set(objects(pods)...)
+		near := three(false)
+		near.Network = map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey}
+		p.asks("g", near)
+		calls := p.start(pods[:2]...)
+		if !calls[0].held() {
+			t.Fatal("a call is not held before")
+		}
+		p.asks("g", cluster.Asks{Left: "it starts it"})
+		for _, call := range calls {
+			if call.held() || call.err != nil {
+				t.Errorf("the call of %s is held: %t, and ends with %v", call.pod.Name, call.held(), call.err)
+			}
+		}
+	})
+}
+
+func TestAGroupOfKubernetesOwnIsPlacedInOneDomain(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "a/s": 2})
+		pods := members("g", 4, "1", native)
+		p.set(objects(pods)...)
+		p.asks("g", cluster.Asks{
+			Roles: []cluster.Role{{Min: 4, All: 4}}, Network: map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey},
+		})
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{"a-s": 4})
 	})
 }
 

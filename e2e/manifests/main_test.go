@@ -42,6 +42,23 @@ func newClusterWith(t *testing.T, controllers ...string) *cluster {
 	return &cluster{lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{Controllers: controllers}})}
 }
 
+// newClusterWithGroups takes one whose API server knows Kubernetes' own groups, too. It reports whether they may ask for a
+// topology: not in 1.36.
+func newClusterWithGroups(t *testing.T) (c *cluster, near bool) {
+	t.Helper()
+	release, err := binaries.Chosen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := controlplane.NativeGangsOf(release)
+	if near = release != binaries.Release136; near {
+		groups = groups.WithTrees()
+	}
+	return &cluster{lab.Take(t, lab.Options{CRDs: true, Options: controlplane.Options{
+		Controllers: []string{"serviceaccount-controller", "job-controller"}, APIServerFlags: groups.APIServerFlags(),
+	}})}, near
+}
+
 // define creates the kinds of all projects in definitions/go.mod.
 func (c *cluster) define() {
 	c.Helper()
@@ -56,6 +73,10 @@ func (c *cluster) define() {
 
 func customResourceDefinitions() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+}
+
+func jobSets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 }
 
 // served waits until the API server serves the kinds of all definitions, and returns what it serves.

@@ -92,6 +92,9 @@ func (t *turn) join(pod *cluster.Pod) *group {
 			t.freed[pod.UID] = pod
 			t.has(Wake{pod.UID})
 		}
+		if p := known.members[pod.UID]; p.stage == held && membership.Left(pod) { // as it turns out, kube-scheduler starts the group
+			t.enter(p, binding)
+		}
 		t.leave(known, pod.UID)
 		known = nil
 	}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/operators"
 )
@@ -32,7 +33,23 @@ func Kind() operators.Kind {
 				pods := max(least, int32(min(len(group.Items("podReferences")), 1<<20)))
 				asks.Roles = append(asks.Roles, cluster.Role{Name: group.Text("name"), Min: least, All: pods})
 			}
+			asks.Network = network(gang.Object("spec", "topologyConstraint", "packConstraint"))
 			return asks
 		},
 	}
+}
+
+// network returns what a PodGang asks for as a whole. The operator has written keys of labels there for the names of levels.
+func network(pack operators.Object) (of map[string]string) {
+	for field, annotation := range map[string]string{
+		"required": v1alpha1.AnnotationRequiredTopology, "preferred": v1alpha1.AnnotationPreferredTopology,
+	} {
+		if key := pack.Text(field); key != "" {
+			if of == nil {
+				of = map[string]string{}
+			}
+			of[annotation] = key
+		}
+	}
+	return of
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/config"
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/operators"
 )
@@ -48,23 +49,51 @@ func name(pod *corev1.Pod) string {
 func asks(group operators.Object) (asks cluster.Asks) {
 	parent := group.Text("spec", "parentCompositePodGroupName")
 	gang := group.Has("spec", "schedulingPolicy", "gang")
+	asks.Assisted = slices.ContainsFunc(group.Items("status", "conditions"), ofScheduler)
+	key, left := topology(group, asks.Assisted)
 	switch {
-	case group.Has("spec", "schedulingConstraints", "topology"):
-		return cluster.Asks{Left: "it asks for a topology, which muster does not read"}
+	case left != "":
+		return cluster.Asks{Left: left}
 	case group.Text("kind") == composite.Kind && gang:
 		asks.Groups = max(1, group.Number(1, "spec", "schedulingPolicy", "gang", "minGroupCount"))
 	case group.Text("kind") == composite.Kind:
 	case gang:
-		asks = operators.Whole(group.Number(1, "spec", "schedulingPolicy", "gang", "minCount"))
+		asks.Roles = operators.Whole(group.Number(1, minCount()...)).Roles
 	default:
-		asks = operators.Alone("its policy is not gang")
+		asks.Alone = "its policy is not gang"
+	}
+	if key != "" {
+		asks.Network = map[string]string{v1alpha1.AnnotationRequiredTopology: key}
 	}
 	if parent != "" {
 		asks.Parent = cluster.GroupReference{GroupKind: composite, Name: parent}
 	}
-	asks.Assisted = slices.ContainsFunc(group.Items("status", "conditions"), ofScheduler)
 	return asks
 }
+
+// topology returns the key of a label, "" for none: all pods of a group go to nodes with one value of it. Or it says why the group is
+// left to kube-scheduler, which obeys the topology itself where it starts the group.
+func topology(group operators.Object, assisted bool) (key, left string) {
+	constraints := group.Items("spec", "schedulingConstraints", "topology")
+	if len(constraints) == 0 {
+		return "", ""
+	}
+	key = constraints[0].Text("key")
+	switch {
+	case group.Text("kind") == composite.Kind:
+		return "", "it asks for a topology of all groups in it, which muster does not read"
+	case assisted:
+		return "", "it asks for a topology, and kube-scheduler starts it"
+	case len(constraints) != 1 || key == "":
+		return "", "it asks for a topology in a way that muster does not know"
+	case group.Number(0, minCount()...) < 2:
+		return "", "it asks for a topology, and its pods do not start together"
+	}
+	return key, ""
+}
+
+// minCount is where a group says how many of its pods start together.
+func minCount() []string { return []string{"spec", "schedulingPolicy", "gang", "minCount"} }
 
 // ofScheduler reports whether a condition is one that kube-scheduler writes on groups that it has tried. That of a PodGroup was
 // PodGroupScheduled up to 1.36.

@@ -30,7 +30,7 @@ func members() map[string]string {
 		"planned-0":        "planned: 3, assisted",
 		"planned-by-136-0": "planned-by-136: 3, assisted",
 		"started-0":        "started: 2, assisted",
-		"racks-0":          "left: it asks for a topology, which muster does not read",
+		"racks-0":          "racks: 2, one rack",
 		"leaf-0":           "leaf: 1 in tree:2",
 		"child-0":          "child: 2 in tree:2",
 		"twig-0":           "twig: 3 in tree:2/branch:1",
@@ -38,7 +38,7 @@ func members() map[string]string {
 		"grass-0":          "single: its PodGroup grass: one pod is all that it has to start with",
 		"oak-0":            "oak: 2 in grove:1",
 		"lost-0":           "left: muster cannot read its CompositePodGroup nowhere, or the cluster does not serve it",
-		"tulip-0":          "left: it asks for a topology, which muster does not read",
+		"tulip-0":          "left: it asks for a topology of all groups in it, which muster does not read",
 		"planned-leaf-0":   "planned-leaf: 2, assisted in planned-tree:1",
 		"deep-0":           "left: more than 3 groups of groups are above it",
 		"round-0":          "left: more than 3 groups of groups are above it",
@@ -50,6 +50,20 @@ func members() map[string]string {
 
 func TestPodsStartTogetherThatNameAPodGroup(t *testing.T) {
 	operatorstest.Expect(t, native.Kind(), dump, members())
+}
+
+func TestAPodGroupMayAskForATopology(t *testing.T) {
+	operatorstest.Expect(t, native.Kind(), "testdata/near.yaml", map[string]string{
+		"racks-0":   "racks: 3, one rack",
+		"leaf-0":    "leaf: 3 in tree:1, one rack",
+		"planned-0": "left: it asks for a topology, and kube-scheduler starts it",
+		"one-0":     "left: it asks for a topology, and its pods do not start together",
+		"basic-0":   "left: it asks for a topology, and its pods do not start together",
+		"two-0":     "left: it asks for a topology in a way that muster does not know",
+		"none-0":    "none: 3",
+		"wrong-0": "waits: metadata.annotations[muster.dev/required-topology]: Invalid value: \"no key\": " +
+			"must be the key of a label of nodes, such as topology.kubernetes.io/zone",
+	})
 }
 
 func TestAPodGroupMayChange(t *testing.T) {
