@@ -269,7 +269,7 @@ func TestMembersOfSeveralKindsAreNearEachOther(t *testing.T) {
 		large int      // members of three CPUs, beside one of one
 		want  map[string]int
 	}{
-		"one rack takes both": {[]string{"r 3", "s 4", "t 3"}, 1, map[string]int{"a-s": 2}},
+		"one rack takes both": {[]string{"r 3", "s 7", "t 3"}, 1, map[string]int{"a-s": 2}},
 		"two racks, of which one takes both": {
 			[]string{"r 3", "s 3", "t 4"}, 2, map[string]int{"a-s": 1, "a-t": 2},
 		},

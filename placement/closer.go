@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/placement/topology"
 )
 
-// mostArrangements bounds how often pods of several kinds are placed anew to be nearer each other.
+// mostArrangements bounds how often pods of several kinds are placed again to be nearer each other.
 const mostArrangements = 64
 
 // mostTogether bounds the domains of a level that are tried for all pods.
@@ -63,7 +63,7 @@ func (c *closer) fewest(w, than topology.Worth) bool {
 	return true
 }
 
-// together tries domains that have room for all pods of each kind, those of the lowest level first. The ones with the least room
+// together tries domains that have room for all pods of each kind, first at the lowest level. The ones with the least room
 // come first.
 func (c *closer) together() {
 	for level := c.tree.Levels; level > 0; level-- {

@@ -241,7 +241,7 @@ func (s *nearness) done(places []Place) {
 	}
 }
 
-// ask returns the demands of the pods but for their number, with the ones that are there already.
+// ask returns the demands of the pods, not their number, with the ones that are there already.
 func (s *nearness) ask() *topology.Ask {
 	ask := &topology.Ask{Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Except: s.except}
 	for _, node := range s.network.Beside {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// A gang for which there is no time to compare all divisions comes to places by a simple rule, and the plan says so.
+// Where there is no time to compare all divisions, a gang comes to places by a simple rule, and the plan says so.
 func TestWhenTimeIsUpAGangIsPlacedByASimpleRule(t *testing.T) {
 	const rack = "example.com/rack"
 	for name, test := range map[string]struct {

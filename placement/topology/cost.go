@@ -68,7 +68,7 @@ func (p *packing) uneven(d int32, pods int) cost {
 	return cost{uneven: uint64(pods) * uint64(pods+2*int(p.there[d])) << nodeBits} //nolint:gosec // of positive numbers
 }
 
-// Worth is how good places are, by what a division is the best of, but for what it leaves over.
+// Worth is how good places are, by what divisions are compared by, without what they leave over.
 type Worth struct{ cost }
 
 // Worth returns what shares are worth, which may be of pods that are not alike.

@@ -6,7 +6,7 @@
 // snapshot and by all predicates; slices are for one kind, and workers may have to keep apart. An exact solver (CBC) says in how many
 // domains there is room for all, in the order of the levels, and with which imbalance at the least: that is the sum of the squares
 // of what the domains of the balanced level have, among all places with as few domains of each level. Figures are sums over
-// instances divided by those of the optimum: gangs that are placed, domains at the lowest level of labels, and imbalance where as few
+// instances divided by the sums of the optimum: gangs that are placed, domains at the lowest level of labels, and imbalance where as few
 // domains are used. Instances that are worse are named. Without CBC, smaller instances are searched whole.
 //
 // How long plans take, from the pods to their places: 512 pods on 5,000 nodes and 4,000 on 15,000, which are empty or have any
@@ -38,7 +38,7 @@ type options struct {
 	scale   int // by which clusters and gangs are smaller
 }
 
-// mostScale leaves gangs as many pods as a slice has.
+// mostScale leaves gangs no fewer pods than one slice.
 const mostScale = 16
 
 func main() {

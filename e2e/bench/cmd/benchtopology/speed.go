@@ -22,7 +22,7 @@ const (
 	nodeGPUs   = 8
 )
 
-// asked is what a gang asks of the network, by the name of its figures.
+// asked has the demands of a gang on the network, by the name of its figures.
 type asked struct {
 	name    string
 	network placement.Network
