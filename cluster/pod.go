@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -67,6 +68,12 @@ type Pod struct {
 
 // FullName returns the namespace and name of the pod, as in default/web.
 func (p *Pod) FullName() string { return p.Namespace + "/" + p.Name }
+
+// OfDaemonSet reports whether a DaemonSet controls the pod: each node has one of these, and it goes with the node.
+func (p *Pod) OfDaemonSet() bool {
+	owner := metav1.GetControllerOfNoCopy(p.Pod)
+	return owner != nil && owner.Kind == "DaemonSet"
+}
 
 // True reports whether a condition of the pod is true, and since when.
 func (p *Pod) True(condition corev1.PodConditionType) (since time.Time, is bool) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -74,10 +73,7 @@ func (c *occupation) put(index int32, node *cluster.Node) {
 }
 
 // minds reports whether a pod counts. The pod of a DaemonSet keeps no domain from being whole: each node has one.
-func (c *occupation) minds(pod *cluster.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	return owner == nil || owner.Kind != "DaemonSet"
-}
+func (c *occupation) minds(pod *cluster.Pod) bool { return !pod.OfDaemonSet() }
 
 // Rate implements [Comparison].
 func (c *occupation) Rate(nodes, _ []int32, ratings []int64) {

@@ -24,8 +24,8 @@ func (p *patience) begin(now time.Time, length time.Duration) {
 // isOver reports whether the time has passed since the last plan, which looked for one domain alone.
 func (p *patience) isOver(now time.Time) bool { return p.tried && !now.Before(p.until) }
 
-// isPatient reports whether a group has a preference for which it may wait still. A group with a member that has a place, or had one
-// in a former process, does not.
+// isPatient reports whether a group may still wait for what it prefers. A group with a member that has a place, or had one in a
+// former process, does not.
 func (g *group) isPatient(now time.Time) bool {
 	topology := &g.spec.Policy.Topology
 	return topology.Preferred > topology.Required && now.Before(g.patience.until) && g.counts[pending] == len(g.members) &&

@@ -229,4 +229,4 @@ func IsEmpty(node *cluster.Node) bool {
 }
 
 // GoesWithNode reports whether a pod is on a node as long as there is that node, and nowhere else.
-func GoesWithNode(pod *cluster.Pod) bool { return isMirror(pod) || isOfDaemonSet(pod) }
+func GoesWithNode(pod *cluster.Pod) bool { return isMirror(pod) || pod.OfDaemonSet() }

@@ -106,11 +106,6 @@ func isMirror(pod *cluster.Pod) bool {
 	return owner != nil && owner.Kind == "Node"
 }
 
-func isOfDaemonSet(pod *cluster.Pod) bool {
-	owner := metav1.GetControllerOfNoCopy(pod.Pod)
-	return owner != nil && owner.Kind == "DaemonSet"
-}
-
 // Protects returns the first reason why a pod may not be evicted, "" when it may.
 func (r *Rules) Protects(pod *cluster.Pod, node *cluster.Node, workloads *Workloads, now time.Time) string {
 	if reason := r.byKind(pod); reason != "" {
@@ -140,7 +135,7 @@ func (r *Rules) byKind(pod *cluster.Pod) string {
 	switch {
 	case isMirror(pod):
 		return ReasonMirrorPod
-	case isOfDaemonSet(pod):
+	case pod.OfDaemonSet():
 		return ReasonDaemonSetPod
 	case pod.DeletionTimestamp != nil:
 		return ReasonTerminating

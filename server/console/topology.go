@@ -12,10 +12,9 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
-	"muster.dev/muster/rescheduler/planner"
 )
 
-// mostLevels is how many levels a page is of: as many as a gang may name.
+// mostLevels is how many levels a page shows at most: a gang may name no more.
 const mostLevels = 3
 
 // topologyPage is the domains of one generation of the cluster.
@@ -35,7 +34,7 @@ type networkPage struct {
 type domainRow struct {
 	// Path has the values of the labels, from the first level to the domain's. "" is for nodes without the label.
 	Path []string `json:"path"`
-	// Nodes is how many nodes it has, and Empty how many have no pods other than of DaemonSets and the like. Cordoned nodes are in neither.
+	// Nodes is how many nodes it has, and Empty how many have no pods other than of DaemonSets. Cordoned nodes are in neither.
 	Nodes       int      `json:"nodes"`
 	Empty       int      `json:"empty"`
 	Cordoned    int      `json:"cordoned,omitempty"`
@@ -121,7 +120,7 @@ func (d *domainRow) add(node *cluster.Node, gangs sets.Set[string]) {
 		return
 	}
 	d.Nodes++
-	if !slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return !planner.GoesWithNode(pod) }) {
+	if !slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return !pod.OfDaemonSet() }) {
 		d.Empty++
 	}
 	row := newNodeRow(node)
