@@ -164,12 +164,14 @@ func TestWorkedExamplesOfPeersWithMembersBeyondTheMinimum(t *testing.T) {
 	}{
 		"N13: three segments start, and the fourth waits whole": {
 			map[string]int{"a/r": 4, "a/s": 4, "a/t": 4, "a/u": 3},
-			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey}, 20, 12,
+			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey},
+			20, 12,
 			map[string]int{"a-r": 4, "a-s": 4, "a-t": 4},
 		},
 		"N14: as many as the domain has nodes run, and the others wait": {
 			map[string]int{"a/r": 4, "a/s": 3},
-			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey}, 8, 4,
+			map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey},
+			8, 4,
 			map[string]int{"a-r": 4},
 		},
 	} {

@@ -82,7 +82,7 @@ func (t *Tree) Worth(ask *Ask, shares []Share) (w Worth) {
 	}
 	for d, pods := range pods {
 		if pods > 0 {
-			w.cost = w.plus(p.own(int32(d))).plus(p.uneven(int32(d), pods)) //nolint:gosec // a few for each node
+			w.cost = w.plus(p.own(int32(d))).plus(p.uneven(int32(d), pods))
 		}
 	}
 	return w
@@ -93,5 +93,5 @@ func (w Worth) Better(than Worth) bool { return w.less(than.cost) }
 
 // Domains is how many domains of a level are used that had none of the pods before.
 func (w Worth) Domains(level int) int {
-	return int(w.used / usedAt(level) % (1 << usedBits)) //nolint:gosec // 16 bits
+	return int(w.used / usedAt(level) % (1 << usedBits))
 }

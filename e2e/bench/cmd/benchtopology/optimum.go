@@ -25,14 +25,7 @@ func optimum(ctx context.Context, cbc string, in *instance, limit time.Duration)
 	if err != nil || !fewest.Proven {
 		return nil, fewest != nil && fewest.Infeasible, err
 	}
-	best := &worth{used: make([]int, in.counted())}
-	for name, value := range fewest.Values {
-		if level, is := strings.CutPrefix(name, "u_"); is && value > 0.5 {
-			if at, err := strconv.Atoi(level[:strings.Index(level, "_")]); err == nil && at <= in.counted() {
-				best.used[at-1]++
-			}
-		}
-	}
+	best := &worth{used: used(in, fewest)}
 	if in.balanced == 0 {
 		return best, true, nil
 	}
@@ -51,6 +44,19 @@ func optimum(ctx context.Context, cbc string, in *instance, limit time.Duration)
 		best.imbalance += pods * pods
 	}
 	return best, true, nil
+}
+
+// used counts the domains of each level that a solution uses.
+func used(in *instance, s *solver.Solution) []int {
+	used := make([]int, in.counted())
+	for name, value := range s.Values {
+		if level, is := strings.CutPrefix(name, "u_"); is && value > 0.5 {
+			if at, err := strconv.Atoi(level[:strings.Index(level, "_")]); err == nil && at <= in.counted() {
+				used[at-1]++
+			}
+		}
+	}
+	return used
 }
 
 // planned places the pods of an instance as muster does, nil if it finds no places.
@@ -79,7 +85,7 @@ func (c *contest) against(ctx context.Context, cbc string, o options, out, progr
 	if cbc == "" {
 		size = small()
 	}
-	for seed := o.seed; seed < o.seed+uint64(o.cases); seed++ { //nolint:gosec // a number of instances
+	for seed := o.seed; seed < o.seed+uint64(o.cases); seed++ {
 		in := c.draw(seed, size)
 		best, known, err := optimum(ctx, cbc, in, o.solving)
 		if err != nil {

@@ -40,7 +40,8 @@ func TestTheSolverAndASearchAgree(t *testing.T) {
 func TestTheJudge(t *testing.T) {
 	in := &instance{
 		nodes: []node{
-			{path: []int{0}, free: amounts{2}, there: []int{0}}, {path: []int{0}, free: amounts{2}, there: []int{0}},
+			{path: []int{0}, free: amounts{2}, there: []int{0}},
+			{path: []int{0}, free: amounts{2}, there: []int{0}},
 			{path: []int{1}, free: amounts{4}, there: []int{0}},
 		},
 		kinds: []kind{{count: 4, asks: amounts{1}}}, levels: 1, balanced: 1,
@@ -51,12 +52,18 @@ func TestTheJudge(t *testing.T) {
 		want   string // "" for the worth
 		worth  worth
 	}{
-		"one rack":       {placed: []int{2, 2, 0}, worth: worth{[]int{1}, 16}},
-		"two racks":      {placed: []int{2, 0, 2}, worth: worth{[]int{2}, 8}},
-		"too many":       {placed: []int{3, 1, 0}, want: "node 0 has 3 pods of kind 0"},
-		"too few":        {placed: []int{2, 1, 0}, want: "3 pods of kind 0 are placed, of 4"},
-		"not in one":     {placed: []int{2, 0, 2}, change: func(in *instance) { in.required = 1 }, want: "pods are in 2 domains of level 1, which shall be one"},
-		"without a rack": {placed: []int{0, 0, 4}, change: func(in *instance) { in.required, in.nodes[2].path = 1, []int{-1} }, want: "4 pods are in a domain of level 1 that is closed to them"},
+		"one rack":  {placed: []int{2, 2, 0}, worth: worth{[]int{1}, 16}},
+		"two racks": {placed: []int{2, 0, 2}, worth: worth{[]int{2}, 8}},
+		"too many":  {placed: []int{3, 1, 0}, want: "node 0 has 3 pods of kind 0"},
+		"too few":   {placed: []int{2, 1, 0}, want: "3 pods of kind 0 are placed, of 4"},
+		"not in one": {
+			placed: []int{2, 0, 2}, change: func(in *instance) { in.required = 1 },
+			want: "pods are in 2 domains of level 1, which shall be one",
+		},
+		"without a rack": {
+			placed: []int{0, 0, 4}, change: func(in *instance) { in.required, in.nodes[2].path = 1, []int{-1} },
+			want: "4 pods are in a domain of level 1 that is closed to them",
+		},
 		"beside another": {placed: []int{2, 2, 0}, change: func(in *instance) { in.nodes[0].there = []int{1} }, worth: worth{[]int{0}, 25}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,12 +8,12 @@ func pack(in *instance) (places, error) {
 	slots := make([]int32, len(in.nodes))
 	ask := &topology.Ask{Pods: in.pods(), Required: in.required, Balanced: in.balanced, Slices: in.slices}
 	for n := range in.nodes {
-		index, path := int32(n), make([]int32, in.levels) //nolint:gosec // a few nodes
+		index, path := int32(n), make([]int32, in.levels)
 		for level, value := range in.nodes[n].path {
-			path[level] = int32(value) //nolint:gosec // a few domains
+			path[level] = int32(value)
 		}
 		nodes = append(nodes, topology.Node{Index: index, Path: path})
-		slots[n] = int32(in.nodes[n].free[0]) //nolint:gosec // a few slots
+		slots[n] = int32(in.nodes[n].free[0])
 		if there := in.nodes[n].there[0]; there > 0 {
 			ask.There = append(ask.There, topology.Share{Node: index, Pods: there})
 		}
