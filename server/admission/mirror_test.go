@@ -127,6 +127,10 @@ func drawProfile(t *rapid.T, name string) config.Profile {
 	for _, plugin := range rapid.SliceOfNDistinct(rapid.SampledFrom(scores), 0, 4, rapid.ID).Draw(t, "enabled") {
 		profile.Plugins.Score.Enabled = append(profile.Plugins.Score.Enabled,
 			config.WeightedPlugin{Name: plugin, Weight: new(rapid.Int32Range(1, 100).Draw(t, "weight"))})
+		if plugin == config.WholeDomains { // its arguments are required
+			profile.PluginConfig = append(profile.PluginConfig,
+				config.PluginConfig{Name: plugin, Args: &config.WholeDomainsArgs{Levels: []string{"rack"}}})
+		}
 	}
 	for _, plugin := range rapid.SliceOfNDistinct(rapid.SampledFrom(append(scores, config.AllPlugins)), 0, 3, rapid.ID).Draw(t, "disabled") {
 		profile.Plugins.Score.Disabled = append(profile.Plugins.Score.Disabled, config.Plugin{Name: plugin})
@@ -137,9 +141,10 @@ func drawProfile(t *rapid.T, name string) config.Profile {
 		}
 	}
 	if rapid.Bool().Draw(t, "packs") {
-		profile.PluginConfig = []config.PluginConfig{{Name: config.NodeResourcesFit, Args: &config.NodeResourcesFitArgs{
-			ScoringStrategy: config.ScoringStrategy{Type: config.MostAllocated},
-		}}}
+		profile.PluginConfig = append(profile.PluginConfig, config.PluginConfig{
+			Name: config.NodeResourcesFit,
+			Args: &config.NodeResourcesFitArgs{ScoringStrategy: config.ScoringStrategy{Type: config.MostAllocated}},
+		})
 	}
 	return profile
 }
