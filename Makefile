@@ -383,7 +383,7 @@ bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc
 	cd e2e/bench && go run ./cmd/benchrescheduler $(BENCH_FLAGS)
 
 .PHONY: bench-topology
-bench-topology: ## Hold places of gangs near each other against an exact solver (cbc, if installed), and measure how long they take
+bench-topology: ## Hold places of gangs near each other against an exact solver (cbc, if installed) and the rules of others, and measure how long they take (DEMO_DATA=DIR)
 	cd e2e/bench && go run ./cmd/benchtopology $(BENCH_FLAGS)
 
 .PHONY: bench-auto

@@ -28,8 +28,7 @@ func shapes() []shape {
 }
 
 // workloads draws what is replayed on a shape: jobs like Philly's, and openb's pods with gangs beside them if there is a trace.
-func workloads(on shape, load float64, seed uint64, t Trace) (all []jobsOf) {
-	const over = 6 * 24 * time.Hour
+func workloads(on shape, load float64, seed uint64, t Trace, over time.Duration) (all []jobsOf) {
 	random := func(source uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, source)) }
 	all = append(all, jobsOf{"Philly-shaped", on, philly().draw(on, load, over, random(0)), over})
 	if t != nil {
@@ -61,15 +60,15 @@ func (t *total) wholePart() float64 { return float64(t.whole) / float64(max(1, t
 
 func (t *total) per(sum float64) float64 { return sum / float64(max(1, t.runs)) }
 
-// Compare replays the same jobs by the rules of peers and by muster, for a number of seeds, and prints tables and figures. Without a
-// trace of openb's, its jobs are left out.
-func Compare(ctx context.Context, out io.Writer, trace Trace, seeds int) error {
+// Compare replays the same jobs by the rules of peers and by muster, for a number of seeds, and prints tables and figures. Drawn jobs
+// come for some days. Without a trace of openb's, its jobs are left out.
+func Compare(ctx context.Context, out io.Writer, trace Trace, seeds, days int) error {
 	overall := map[string]*total{}
 	for _, on := range shapes() {
 		for _, load := range []float64{0.6, 0.8} {
 			tables, order := map[string]map[string]*total{}, []string{}
 			for seed := range uint64(seeds) {
-				for _, w := range workloads(on, load, seed, trace) {
+				for _, w := range workloads(on, load, seed, trace, time.Duration(days)*24*time.Hour) {
 					if tables[w.name] == nil {
 						tables[w.name], order = map[string]*total{}, append(order, w.name)
 					}

@@ -14,6 +14,9 @@
 // racks as well, or balance over racks instead. Each gang is of a new Job. topology_512_ms and topology_4000_ms are the slowest
 // of these medians, without balance.
 //
+// Against the rules of others: jobs of several pods and of one, drawn and of openb's trace (DEMO_DATA is its directory, relative to
+// the root of the repository), come to racks and end in simulated time, see package racks.
+//
 // It prints lines `figure NAME=VALUE`.
 package main
 
@@ -36,6 +39,8 @@ type options struct {
 	solving time.Duration
 	rounds  int
 	scale   int // by which clusters and gangs are smaller
+	replays int // seeds of the jobs that are replayed
+	days    int // that drawn jobs come
 }
 
 // mostScale leaves gangs no fewer pods than one slice.
@@ -48,6 +53,8 @@ func main() {
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for a step of an instance")
 	flag.IntVar(&o.rounds, "rounds", 7, "how often each plan is timed")
 	flag.IntVar(&o.scale, "scale", 1, "how many times smaller the clusters and gangs are whose plans are timed")
+	flag.IntVar(&o.replays, "replays", 2, "for how many seeds jobs are replayed by the rules of others")
+	flag.IntVar(&o.days, "days", 6, "for how many days drawn jobs come in a replay")
 	flag.Parse()
 	if o.scale < 1 || o.scale > mostScale {
 		fmt.Fprintf(os.Stderr, "benchtopology: -scale: want a number from 1 to %d\n", mostScale)
@@ -69,5 +76,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) error {
 			return err
 		}
 	}
-	return speed(ctx, o, out, progress)
+	if err := speed(ctx, o, out, progress); err != nil {
+		return err
+	}
+	return replay(ctx, o, out)
 }
