@@ -50,7 +50,11 @@ func farOff(lack *placement.Lack) string {
 	}
 	switch {
 	case lack.Mixed:
-		return "slices of members that are not alike are not placed yet"
+		return "slices and shares of members that are not alike are not placed yet"
+	case lack.Share > 0 && lack.Value == "":
+		return fmt.Sprintf("there are %d %s, and no other one for a share of %d", lack.Domains, level, lack.Share)
+	case lack.Share > 0:
+		return fmt.Sprintf("for a share of %d, the next of %d %s is %s, which has room for %d", lack.Share, lack.Domains, level, lack.Value, lack.Pods)
 	case lack.Domains == 0:
 		return "there are no " + level + " that have all members"
 	case lack.Key == "" && lack.Value == "":
@@ -135,8 +139,11 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 	n := &placement.Network{
 		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes),
 	}
-	if u.Patient {
+	if u.Patient && (len(t.Shares) == 0 || t.Preferred < t.SharesLevel) {
 		n.Required = max(t.Required, t.Preferred)
+	}
+	if len(t.Shares) > 0 {
+		n.Shares = &topology.Shares{Level: t.SharesLevel, Sizes: t.Shares}
 	}
 	for _, s := range t.Slices {
 		if s.Level >= n.Required { // else all are in one domain of that level anyway

@@ -42,11 +42,17 @@ func TestAGangWaitsForTheRackThatItPrefers(t *testing.T) {
 			asks:    map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey, v1alpha1.AnnotationTopologyWaitFor: "0s"},
 			members: 4, want: map[string]int{"x-a": 2, "x-c": 2},
 		},
-		"Kueue's words":    {asks: map[string]string{v1alpha1.AnnotationKueuePreferredTopology: rackKey}, members: 4, want: map[string]int{"x-a": 2, "x-c": 2}},
-		"there is one":     {asks: map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey}, members: 2, want: map[string]int{"x-a": 2}},
-		"none is so large": {asks: map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey}, members: 5, free: time.Second, want: map[string]int{"x-b": 3, "x-a": 2}},
+		"Kueue's words": {
+			asks: map[string]string{v1alpha1.AnnotationKueuePreferredTopology: rackKey}, members: 4, want: map[string]int{"x-a": 2, "x-c": 2},
+		},
+		"there is one": {asks: map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey}, members: 2, want: map[string]int{"x-a": 2}},
+		"none is so large": {
+			asks: map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey}, members: 5, free: time.Second,
+			want: map[string]int{"x-b": 3, "x-a": 2},
+		},
 		"no node is so large": {
-			asks: map[string]string{v1alpha1.AnnotationPreferredTopology: corev1.LabelHostname}, members: 3, want: map[string]int{"x-a": 2, "x-c": 1},
+			asks: map[string]string{v1alpha1.AnnotationPreferredTopology: corev1.LabelHostname}, members: 3,
+			want: map[string]int{"x-a": 2, "x-c": 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,6 +124,27 @@ func TestAGangIsPlacedInOneDomainOfTheRequiredLevel(t *testing.T) {
 			map[string]int{"a-s": 4},
 			"",
 		},
+		"shares": {
+			map[string]int{"a/r": 3, "a/s": 2, "a/t": 4},
+			map[string]string{v1alpha1.AnnotationTopologyShares: "4,4,6@" + rackKey},
+			15, 14,
+			map[string]int{"a-r": 6, "a-s": 4, "a-t": 4},
+			"",
+		},
+		"a share without a rack": {
+			map[string]int{"a/r": 3, "a/s": 2, "a/t": 4},
+			map[string]string{v1alpha1.AnnotationTopologyShares: "4,7,7@" + rackKey},
+			18, 18,
+			map[string]int{},
+			"places for 0 of 18 members; for a share of 7, the next of 3 domains by example.com/rack is r, which has room for 6",
+		},
+		"shares that are not all": {
+			map[string]int{"a/r": 3},
+			map[string]string{v1alpha1.AnnotationTopologyShares: "4,4@" + rackKey},
+			6, 6,
+			map[string]int{},
+			"metadata.annotations[muster.dev/topology-shares]: shares of 8 pods in all are not 6",
+		},
 		"slices that do not divide it": {
 			map[string]int{"a/r": 3},
 			map[string]string{v1alpha1.AnnotationTopologySlices: "4@" + rackKey},

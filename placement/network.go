@@ -18,6 +18,7 @@ type Network struct {
 	// Required is the level of the domain that has all pods of the group, and Balanced the one whose domains share them evenly.
 	Required, Balanced int
 	Slices             []topology.Slice
+	Shares             *topology.Shares // nil for none
 	// Beside are indexes of nodes that other pods of the group have already, each as often as it has some.
 	Beside []int32
 }
@@ -57,7 +58,9 @@ func (l *level) of(node int32) int32 {
 }
 
 // isSoft reports whether pods may go anywhere if there are no places as they ask.
-func (n *Network) isSoft() bool { return n.Required == 0 && n.Balanced == 0 && len(n.Slices) == 0 }
+func (n *Network) isSoft() bool {
+	return n.Required == 0 && n.Balanced == 0 && len(n.Slices) == 0 && n.Shares == nil
+}
 
 // Lack says in which domain of a level most pods of a group have room, and for how many that is.
 type Lack struct {
@@ -65,7 +68,9 @@ type Lack struct {
 	Domains int
 	Value   string // of the label, or the name of the node
 	Pods    int
-	// Mixed says that slices of pods that are not alike were asked for: these are not looked for yet.
+	// Share is the share that has no room there, 0 if none is lacking.
+	Share int
+	// Mixed says that slices or shares of pods that are not alike were asked for: these are not looked for yet.
 	Mixed bool
 }
 
@@ -206,7 +211,7 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 	ask := s.ask()
 	places = []Place{}
 	kinds := s.kinds(pods)
-	if len(kinds) > 1 && len(ask.Slices) > 0 {
+	if len(kinds) > 1 && (len(ask.Slices) > 0 || ask.Shares != nil) {
 		s.lack = &Lack{Mixed: true}
 		return nil, false
 	}
@@ -243,7 +248,9 @@ func (s *nearness) done(places []Place) {
 
 // ask returns the demands of the pods, not their number, with the ones that are there already.
 func (s *nearness) ask() *topology.Ask {
-	ask := &topology.Ask{Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Except: s.except}
+	ask := &topology.Ask{
+		Required: s.network.Required, Balanced: s.network.Balanced, Slices: s.network.Slices, Shares: s.network.Shares, Except: s.except,
+	}
 	for _, node := range s.network.Beside {
 		ask.There = append(ask.There, topology.Share{Node: node, Pods: 1})
 	}
@@ -379,8 +386,11 @@ func (s *nearness) learn(lack *topology.Lack, before int) {
 	if s.lack != nil && before+lack.Pods <= s.found {
 		return
 	}
-	s.found, s.lack = before+lack.Pods, &Lack{Domains: lack.Domains, Pods: lack.Pods}
+	s.found, s.lack = before+lack.Pods, &Lack{Domains: lack.Domains, Pods: lack.Pods, Share: lack.Share}
 	required := s.network.Required
+	if lack.Share > 0 { // room for a part of a share is none
+		s.found, required = before, s.network.Shares.Level
+	}
 	if required > 0 && required <= len(s.network.Levels) {
 		s.lack.Key = s.network.Levels[required-1]
 	}

@@ -172,7 +172,7 @@ func (p part) wanted(candidates []*member) Wanted {
 			w.Beside = append(w.Beside, m.place)
 		}
 		if p.done.succeeded > 0 { // nothing shows which slices they were in
-			w.Topology.Slices = nil
+			w.Topology.Slices, w.Topology.Shares, w.Topology.SharesLevel = nil, nil, 0
 		}
 	}
 	return w

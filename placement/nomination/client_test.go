@@ -106,7 +106,8 @@ func TestOneGateOfAPodIsLifted(t *testing.T) {
 	}
 	want := []string{
 		"PATCH", "/api/v1/namespaces/default/pods/p?fieldManager=muster", "application/strategic-merge-patch+json",
-		`{"metadata":{"uid":"p"},"spec":{"nodeSelector":{"example.com/rack":"a"},"schedulingGates":[{"$patch":"delete","name":"example.com/gate"}]}}`,
+		`{"metadata":{"uid":"p"},"spec":{"nodeSelector":{"example.com/rack":"a"},` +
+			`"schedulingGates":[{"$patch":"delete","name":"example.com/gate"}]}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)

@@ -14,6 +14,8 @@ type Ask struct {
 	Balanced int
 	// Slices divide the pods.
 	Slices []Slice
+	// Shares divide them first, nil for no shares. No slice is at a level above.
+	Shares *Shares
 	// There are pods of the gang that have nodes already. They have to be in the domain that has all, and count in slices and for
 	// balance.
 	There []Share
@@ -45,15 +47,18 @@ type Lack struct {
 	Domains int   // how many there are at the level that is required
 	Within  int32 // a node of the one with the most room, -1 if there is no domain
 	Pods    int   // how many pods have room there
+	// Share is the share that has no room there, 0 if it is not about one.
+	Share int
 }
 
 // packing is one search in a tree.
 type packing struct {
-	tree  *Tree
-	ask   *Ask
-	slots []int32 // of each domain, in whole slices
-	free  []int32 // slots of each domain that a slice may leave over, too
-	there []int32 // pods of the gang in each domain already
+	tree *Tree
+	ask  *Ask
+	// slotsOfNodes are by the index of a node, and slots are of each domain, in whole slices.
+	slotsOfNodes, slots []int32
+	free                []int32 // slots of each domain that a slice may leave over, too
+	there               []int32 // pods of the gang in each domain already
 	// nodesLast says that how few nodes are used counts only after balance, which is asked for at a level of labels.
 	nodesLast bool
 	tables    map[key]*table
@@ -66,7 +71,7 @@ type packing struct {
 func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 	size := len(t.domains)
 	p := &packing{
-		tree: t, ask: ask, slots: make([]int32, size), free: make([]int32, size), there: make([]int32, size), tables: map[key]*table{},
+		tree: t, ask: ask, slotsOfNodes: slots, slots: make([]int32, size), free: make([]int32, size), there: make([]int32, size), tables: map[key]*table{},
 		nodesLast: ask.Balanced > 0 && ask.Balanced <= t.Levels, late: late,
 	}
 	there := map[int32]int32{}
@@ -97,6 +102,9 @@ func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 // returns no division but what is lacking if there is not enough room. If it is late before it has compared all, the division is
 // one that a simple rule makes, and neither is returned if that finds none.
 func (t *Tree) Pack(slots []int32, ask *Ask, late func() bool) (*Division, *Lack) {
+	if ask.Shares != nil {
+		return t.packShares(slots, ask, late)
+	}
 	p := newPacking(t, slots, ask, late)
 	candidates, lack := p.candidates()
 	if len(candidates) == 0 {
@@ -154,14 +162,19 @@ func (t *Tree) sort(division *Division) {
 	slices.SortFunc(division.Nodes, func(a, b Share) int { return int(t.place[a.Node] - t.place[b.Node]) })
 }
 
-// Whole returns how many of a number of pods make whole slices with the ones that are there.
+// Whole returns how many of a number of pods make whole slices with the ones that are there, or all shares.
 func (a *Ask) Whole(pods int) int {
-	if len(a.Slices) == 0 {
-		return pods
-	}
 	there := 0
 	for _, share := range a.There {
 		there += share.Pods
+	}
+	switch {
+	case a.Shares != nil && there+pods < a.Shares.total():
+		return 0
+	case a.Shares != nil:
+		return max(0, a.Shares.total()-there)
+	case len(a.Slices) == 0:
+		return pods
 	}
 	return max(0, (there+pods)/a.Slices[0].Size*a.Slices[0].Size-there)
 }

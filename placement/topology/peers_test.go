@@ -11,11 +11,12 @@ import (
 // TestWorkedExamplesOfPeers has the examples N01 to N18, each with what the project makes of it that it is from, read off its
 // documentation and its tests. Where muster makes something else, theirs and why are given.
 //
-// N13 and N14 are about members beyond the minimum, and in package gang, as is N12, a tree of groups without a topology:
-// TestTheLeastOfEachGroupOfATreeComesFirst.
+// N09, of single pods, is in package placement: TestPodsAloneGoBesideOthersAndAQuadStaysFree. In package gang are N13 and N14, about
+// members beyond the minimum; N15, about the wait for a preferred level: TestAGangWaitsForTheRackThatItPrefers; and N12, a tree of
+// groups without a topology: TestTheLeastOfEachGroupOfATreeComesFirst. N16 is the first of TestSharesByExamples, and N18 is
+// TestADeadNodeIsReplacedInItsRack, where nothing keeps the spare nodes from others.
 //
-// Not done, as muster cannot do it yet: N09, Volcano's single pods that leave quads of nodes whole; N10 and N11, trees of groups with
-// a topology; N15, Slurm's wait for a preferred level; N16, exact shares; N18, the replacement of a dead node by a spare one.
+// Not done, as muster cannot do it yet: N10 and N11, trees of groups with a topology.
 func TestWorkedExamplesOfPeers(t *testing.T) {
 	rack := of(1, "r 3 3 2 1")
 	odd := of(1, "r 6 5 4 3 2")
@@ -74,5 +75,30 @@ func TestWorkedExamplesOfPeers(t *testing.T) {
 				t.Errorf("%s divides as %v, and %v is no better, though %s", test.who, test.theirs, test.want, test.why)
 			}
 		})
+	}
+}
+
+// N18: racks of 18 nodes, and a slice of 16 in each. Two nodes of a rack may die, one after the other, and no third one.
+func TestADeadNodeIsReplacedInItsRack(t *testing.T) {
+	racks := of(1, "a"+strings.Repeat(" 0", 16)+" 1 1", "b"+strings.Repeat(" 0", 16)+" 1 1")
+	var slice, other []Share
+	for node := range int32(16) {
+		slice, other = append(slice, Share{node, 1}), append(other, Share{18 + node, 1})
+	}
+	for _, want := range []int32{16, 17, -1} {
+		slice = slice[1:] // its node dies
+		ask := &Ask{Pods: 1, Slices: []Slice{{16, 1}}, There: slices.Concat(slice, other)}
+		division, lack := racks.tree.Pack(racks.slots, ask, inTime)
+		if want < 0 {
+			if division != nil || lack == nil {
+				t.Errorf("the third one is replaced by %v, lacking %+v", division, lack)
+			}
+			return
+		}
+		if lack != nil || !cmp.Equal(division.Nodes, []Share{{want, 1}}) {
+			t.Fatalf("replaced by %v, lacking %+v, want node %d", division, lack, want)
+		}
+		racks.slots[want] = 0
+		slice = append(slice, Share{want, 1})
 	}
 }

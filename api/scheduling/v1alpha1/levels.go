@@ -48,7 +48,8 @@ func (t Topology) Along(levels []TopologyLevel) (Topology, bool) {
 	if t.Balanced > 0 {
 		next.Balanced = max(to[at[t.Balanced]], next.Required)
 	}
-	floor := next.Required
+	next.Shares, next.SharesLevel = t.Shares, to[at[t.SharesLevel]]
+	floor := max(next.Required, next.SharesLevel)
 	for _, s := range t.Slices { // one that is at a level above that of what it divides is whole in any case
 		floor = max(floor, to[at[s.Level]])
 		next.Slices = append(next.Slices, TopologySlice{Size: s.Size, Level: floor})

@@ -116,6 +116,9 @@ const (
 	// AnnotationTopologyWaitFor is how long the group waits for nodes with one value of it before it takes others, as in "5m", which is
 	// the default.
 	AnnotationTopologyWaitFor = "muster.dev/topology-wait-for"
+	// AnnotationTopologyShares are how many pods of the group have nodes with one value of a key each, as in "8,16,16@KEY": minMember
+	// together, with another value for each.
+	AnnotationTopologyShares = "muster.dev/topology-shares"
 	// AnnotationTopologySlices are up to three slices of the group, as in "32@KEY,16@KEY": pods that have nodes with one value
 	// of a key. Each divides the one before it, and the first minMember.
 	AnnotationTopologySlices = "muster.dev/topology-slices"
@@ -174,7 +177,8 @@ const AnnotationWoken = "muster.dev/woken"
 func MemberAnnotations() []string {
 	return []string{
 		AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups, AnnotationRequiredTopology,
-		AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices, AnnotationBalancedTopology,
+		AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologyShares, AnnotationTopologySlices,
+		AnnotationBalancedTopology,
 	}
 }
 

@@ -69,6 +69,9 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Slices) > 0 {
 		errs = append(errs, field.Forbidden(annotation(AnnotationTopologySlices), "batches (only-waiting) have no slices"))
 	}
+	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Shares) > 0 {
+		errs = append(errs, field.Forbidden(annotation(AnnotationTopologyShares), "batches (only-waiting) have no shares"))
+	}
 	if len(errs) > 0 {
 		return Policy{}, errs.ToAggregate()
 	}

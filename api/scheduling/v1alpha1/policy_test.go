@@ -73,6 +73,21 @@ func TestDecodePolicy(t *testing.T) {
 			}},
 		},
 		{
+			name:        "shares",
+			annotations: map[string]string{AnnotationRequiredTopology: "block", AnnotationTopologyShares: "8,16,16@rack"},
+			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{
+				Levels: []string{"block", "rack"}, Required: 1, Shares: []int{8, 16, 16}, SharesLevel: 2,
+			}},
+		},
+		{
+			name:        "shares that are none",
+			annotations: map[string]string{AnnotationTopologyShares: "8,0@rack"},
+			errors: []string{
+				`metadata.annotations[muster.dev/topology-shares]: Invalid value: "8,0@rack": must be as 8,16,16@KEY: how many pods have nodes ` +
+					`with the same label, for each of as many labels`,
+			},
+		},
+		{
 			name:        "how long it waits",
 			annotations: map[string]string{AnnotationKueuePreferredTopology: "rack", AnnotationTopologyWaitFor: "90s"},
 			want: Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, Topology: Topology{

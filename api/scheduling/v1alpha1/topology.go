@@ -34,7 +34,10 @@ type Topology struct {
 	WaitFor   time.Duration
 	// Balanced is the level whose domains share the pods as evenly as possible; 0 for none.
 	Balanced int
-	// Slices divide the pods, each the one before it.
+	// Shares are how many pods each of several domains of SharesLevel has: all pods together. None are asked for where there are none.
+	Shares      []int
+	SharesLevel int
+	// Slices divide the pods, or each share, and each the one before it.
 	Slices []TopologySlice
 }
 
@@ -43,13 +46,13 @@ type TopologySlice struct{ Size, Level int }
 
 // Asks reports whether anything is asked for.
 func (t *Topology) Asks() bool {
-	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || t.Nodes || len(t.Levels)+len(t.Slices) > 0
+	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || t.Nodes || len(t.Shares) > 0 || len(t.Levels)+len(t.Slices) > 0
 }
 
 // Enforced returns the keys of labels that make the domain in which a single pod has to be: the lowest one that all pods share, or the
 // ones of a slice do. It is empty where nothing is required. A node is no such domain.
 func (t *Topology) Enforced() (keys []string) {
-	level := t.Required
+	level := max(t.Required, t.SharesLevel)
 	for _, s := range t.Slices {
 		level = max(level, s.Level)
 	}
@@ -64,16 +67,23 @@ func (t *Topology) Enforced() (keys []string) {
 
 // Check says what is wrong with it for a group that starts with minMember pods.
 func (t *Topology) Check(minMember int) error {
-	of, above := minMember, t.Required
+	if err := t.checkShares(minMember); err != nil {
+		return err
+	}
+	of, above := []int{minMember}, t.Required
+	if len(t.Shares) > 0 {
+		of, above = t.Shares, t.SharesLevel
+	}
 	for _, s := range t.Slices {
 		var why string
+		undivided := slices.IndexFunc(of, func(pods int) bool { return pods%s.Size != 0 })
 		switch {
-		case of%s.Size != 0:
-			why = fmt.Sprintf("slices of %d do not divide %d pods", s.Size, of)
+		case undivided >= 0:
+			why = fmt.Sprintf("slices of %d do not divide %d pods", s.Size, of[undivided])
 		case s.Level < above:
 			why = fmt.Sprintf("slices of %d pods are at a level above the one that has them all", s.Size)
 		default:
-			of, above = s.Size, s.Level
+			of, above = []int{s.Size}, s.Level
 			continue
 		}
 		return fmt.Errorf("%s: %s", annotation(AnnotationTopologySlices), why)
@@ -107,6 +117,7 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 	if prefers {
 		t.Preferred, t.WaitFor = preferred, waitFor(errs, annotations, preferredBy)
 	}
+	t.shares(errs, annotations)
 	t.slices(errs, annotations)
 	if balanced, is := level(errs, &t, annotations, AnnotationBalancedTopology); is {
 		t.Balanced = balanced
@@ -116,7 +127,7 @@ func topology(errs *field.ErrorList, annotations map[string]string) (t Topology)
 		return Topology{}
 	}
 	nodes := len(t.Levels) + 1
-	for _, of := range []*int{&t.Required, &t.Preferred, &t.Balanced} {
+	for _, of := range []*int{&t.Required, &t.Preferred, &t.SharesLevel, &t.Balanced} {
 		if *of == hostname {
 			*of = nodes
 		}
@@ -170,7 +181,8 @@ func TopologyOf(annotations map[string]string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, name := range []string{
 			AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices,
-			AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
+			AnnotationTopologyShares, AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology,
+			AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
 			AnnotationKueueSlices, AnnotationKueueWorkload, AnnotationKAITopology, AnnotationKAIRequiredTopology,
 			AnnotationKAIPreferredTopology, AnnotationKAISegmentSize, AnnotationKAISegmentTopology, AnnotationKAISegmentPreferred,
 		} {

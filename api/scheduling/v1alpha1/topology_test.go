@@ -51,7 +51,7 @@ func TestTopologiesInTheWordsOfOthers(t *testing.T) {
 		"Kueue: a size without a level": {annotations: map[string]string{AnnotationKueueSliceSize: "4"}},
 		"Kueue: a level without a size": {annotations: map[string]string{AnnotationKueueSliceTopology: "rack"}},
 		"Kueue: few nodes": {
-			annotations: map[string]string{AnnotationKueuePreferredTopology: "kubernetes.io/hostname"}, want: Topology{Nodes: true},
+			annotations: map[string]string{AnnotationKueuePreferredTopology: "kubernetes.io/hostname"}, want: Topology{Nodes: true, Preferred: 1},
 		},
 		"Kueue: obeyed by itself": {annotations: map[string]string{
 			AnnotationKueueWorkload: "job-a", AnnotationKueueRequiredTopology: "rack", AnnotationKueueSlices: "no list",
@@ -87,7 +87,7 @@ func TestTopologiesInTheWordsOfOthers(t *testing.T) {
 			annotations: map[string]string{
 				AnnotationKAITopology: "network", AnnotationKAIRequiredTopology: "zone", AnnotationKAIPreferredTopology: "rack",
 			},
-			want: Topology{Name: "network", Levels: []string{"zone", "rack"}, Required: 1},
+			want: Topology{Name: "network", Levels: []string{"zone", "rack"}, Required: 1, Preferred: 2},
 		},
 		"KAI: segments": {
 			annotations: map[string]string{
@@ -116,7 +116,9 @@ func TestTopologiesInTheWordsOfOthers(t *testing.T) {
 				AnnotationPreferredTopology: "a", AnnotationKueuePreferredTopology: "b",
 				AnnotationTopologySlices: "2@a", AnnotationKueueSlices: "no list", AnnotationKueueSliceTopology: "b", AnnotationKueueSliceSize: "2",
 			},
-			want: Topology{Levels: []string{"a"}, Required: 1, Slices: []TopologySlice{{2, 1}}},
+			want: Topology{
+				Levels: []string{"a"}, Required: 1, Preferred: 1, WaitFor: DefaultTopologyWait, Slices: []TopologySlice{{2, 1}},
+			},
 		},
 	} {
 		policy, err := DecodePolicy(test.annotations)

@@ -1,0 +1,230 @@
+package topology
+
+import (
+	"math"
+	"slices"
+)
+
+// Shares are how many pods each of several domains of a level has: all pods together, each share in a domain of its own.
+type Shares struct {
+	Level int
+	Sizes []int
+}
+
+// total is how many pods all shares have.
+func (s *Shares) total() (pods int) {
+	for _, size := range s.Sizes {
+		pods += size
+	}
+	return pods
+}
+
+// packShares is Pack for pods that are divided into shares. The division leaves as little as possible over in the domains that have
+// them.
+func (t *Tree) packShares(slots []int32, ask *Ask, late func() bool) (*Division, *Lack) {
+	p := newPacking(t, slots, ask, late)
+	if int(p.there[0])+ask.Pods != ask.Shares.total() {
+		return nil, p.lackOfShares(0)
+	}
+	candidates, lack := p.candidates()
+	var best *allotment
+	for _, within := range candidates {
+		if late() {
+			break
+		}
+		if a := p.allot(within); a != nil && (best == nil || a.left < best.left) {
+			best = a
+		} else if a == nil {
+			lack = p.lackOfShares(within)
+		}
+	}
+	if best == nil {
+		return nil, lack
+	}
+	t.sort(&best.Division)
+	return &best.Division, nil
+}
+
+// allotment is a division in shares, and what it leaves over.
+type allotment struct {
+	Division
+	left int
+}
+
+// mostAllotted bounds how often shares are allotted anew as the nodes of a domain turn out to take fewer pods than have room in it.
+const mostAllotted = 64
+
+// allot divides shares over domains within another one, nil if there is no room.
+func (p *packing) allot(within int32) *allotment {
+	domains := p.domainsOf(within)
+	left := make([][]int, len(p.ask.Shares.Sizes))
+	for i, size := range p.ask.Shares.Sizes {
+		left[i] = make([]int, len(domains))
+		for j, d := range domains {
+			there := int(p.there[d])
+			switch left[i][j] = there + int(p.slots[d]) - size; {
+			case left[i][j] < 0, there > size:
+				left[i][j] = noRoom
+			case there > 0: // it has to have a share
+				left[i][j] -= occupied
+			}
+		}
+	}
+	for range mostAllotted {
+		to := assign(left)
+		if to == nil || !p.keepsAll(domains, to) {
+			return nil
+		}
+		a := &allotment{Division: Division{Within: p.tree.domains[within].example}}
+		failed := false
+		for i, j := range to {
+			if !p.divideShare(domains[j], p.ask.Shares.Sizes[i], a) {
+				left[i][j], failed = noRoom, true
+			}
+		}
+		if !failed {
+			return a
+		}
+	}
+	return nil
+}
+
+// noRoom and occupied are far more than a domain has left.
+const (
+	occupied = 1 << 32
+	noRoom   = 1 << 48
+)
+
+// domainsOf returns the domains of the level of shares within another one.
+func (p *packing) domainsOf(within int32) (domains []int32) {
+	for _, d := range p.tree.at(p.ask.Shares.Level) {
+		at := d
+		for p.tree.domains[at].level > p.tree.domains[within].level {
+			at = p.tree.domains[at].parent
+		}
+		if at == within && !p.tree.domains[d].lacks {
+			domains = append(domains, d)
+		}
+	}
+	return domains
+}
+
+// keepsAll reports whether each domain with pods has a share.
+func (p *packing) keepsAll(domains []int32, to []int) bool {
+	kept := int32(0)
+	for _, j := range to {
+		kept += p.there[domains[j]]
+	}
+	return kept == p.there[0]
+}
+
+// divideShare divides a share over the nodes of its domain, and reports whether it has room there.
+func (p *packing) divideShare(d int32, size int, to *allotment) bool {
+	ask := &Ask{Pods: size - int(p.there[d]), Required: p.ask.Shares.Level, Slices: p.ask.Slices}
+	if p.ask.Balanced > ask.Required {
+		ask.Balanced = p.ask.Balanced
+	}
+	for _, share := range p.ask.There {
+		if p.tree.within(share.Node, d) {
+			ask.There = append(ask.There, share)
+		}
+	}
+	if ask.Pods == 0 {
+		return true
+	}
+	slots := make([]int32, len(p.slotsOfNodes))
+	for node := range slots {
+		if p.slotsOfNodes[node] > 0 && p.tree.within(int32(node), d) { //nolint:gosec // an index of a node
+			slots[node] = p.slotsOfNodes[node]
+		}
+	}
+	division, _ := p.tree.Pack(slots, ask, p.late)
+	if division == nil {
+		return false
+	}
+	to.Nodes = append(to.Nodes, division.Nodes...)
+	to.Late = to.Late || division.Late
+	to.left += int(p.slots[d]) - ask.Pods
+	return true
+}
+
+// lackOfShares says for which share there is no room, the largest first.
+func (p *packing) lackOfShares(within int32) *Lack {
+	lack := &Lack{Within: -1}
+	sizes := slices.Sorted(slices.Values(p.ask.Shares.Sizes))
+	slices.Reverse(sizes)
+	domains := p.domainsOf(within)
+	slices.SortStableFunc(domains, func(a, b int32) int { return int(p.slots[b] + p.there[b] - p.slots[a] - p.there[a]) })
+	lack.Domains = len(domains)
+	for i, size := range sizes {
+		if i >= len(domains) {
+			lack.Share = size
+			return lack
+		}
+		d := domains[i]
+		if room := int(p.slots[d] + p.there[d]); room < size {
+			lack.Within, lack.Pods, lack.Share = p.tree.domains[d].example, room, size
+			return lack
+		}
+	}
+	return lack
+}
+
+// assign returns for each row another column, so that the sum of the costs is the least; nil if there is none. It is the Hungarian
+// algorithm with potentials (Kuhn, 1955), which takes rows² × columns steps.
+func assign(costs [][]int) (columns []int) {
+	rows := len(costs)
+	if rows == 0 || len(costs[0]) < rows {
+		return nil
+	}
+	width := len(costs[0])
+	ofRow, ofColumn := make([]int, rows+1), make([]int, width+1) // potentials
+	row, way := make([]int, width+1), make([]int, width+1)       // row[j] has column j, both from 1 on
+	for i := 1; i <= rows; i++ {
+		row[0] = i
+		at := 0
+		least, seen := make([]int, width+1), make([]bool, width+1)
+		for j := range least {
+			least[j] = math.MaxInt
+		}
+		for {
+			seen[at] = true
+			from, delta, next := row[at], math.MaxInt, 0
+			for j := 1; j <= width; j++ {
+				if seen[j] {
+					continue
+				}
+				if c := costs[from-1][j-1] - ofRow[from] - ofColumn[j]; c < least[j] {
+					least[j], way[j] = c, at
+				}
+				if least[j] < delta {
+					delta, next = least[j], j
+				}
+			}
+			for j := range least {
+				if seen[j] {
+					ofRow[row[j]] += delta
+					ofColumn[j] -= delta
+				} else if least[j] != math.MaxInt {
+					least[j] -= delta
+				}
+			}
+			if at = next; row[at] == 0 {
+				break
+			}
+		}
+		for at != 0 {
+			row[at] = row[way[at]]
+			at = way[at]
+		}
+	}
+	columns = make([]int, rows)
+	for j := 1; j <= width; j++ {
+		if i := row[j]; i > 0 {
+			if columns[i-1] = j - 1; costs[i-1][j-1] >= noRoom {
+				return nil
+			}
+		}
+	}
+	return columns
+}
