@@ -54,7 +54,14 @@ func farOff(lack *placement.Lack) string {
 	case lack.Share > 0 && lack.Value == "":
 		return fmt.Sprintf("there are %d %s, and no other one for a share of %d", lack.Domains, level, lack.Share)
 	case lack.Share > 0:
-		return fmt.Sprintf("for a share of %d, the next of %d %s is %s, which has room for %d", lack.Share, lack.Domains, level, lack.Value, lack.Pods)
+		return fmt.Sprintf(
+			"for a share of %d, the next of %d %s is %s, which has room for %d",
+			lack.Share,
+			lack.Domains,
+			level,
+			lack.Value,
+			lack.Pods,
+		)
 	case lack.Domains == 0:
 		return "there are no " + level + " that have all members"
 	case lack.Key == "" && lack.Value == "":

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 )

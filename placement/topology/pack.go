@@ -71,8 +71,15 @@ type packing struct {
 func newPacking(t *Tree, slots []int32, ask *Ask, late func() bool) *packing {
 	size := len(t.domains)
 	p := &packing{
-		tree: t, ask: ask, slotsOfNodes: slots, slots: make([]int32, size), free: make([]int32, size), there: make([]int32, size), tables: map[key]*table{},
-		nodesLast: ask.Balanced > 0 && ask.Balanced <= t.Levels, late: late,
+		tree:         t,
+		ask:          ask,
+		slotsOfNodes: slots,
+		slots:        make([]int32, size),
+		free:         make([]int32, size),
+		there:        make([]int32, size),
+		tables:       map[key]*table{},
+		nodesLast:    ask.Balanced > 0 && ask.Balanced <= t.Levels,
+		late:         late,
 	}
 	there := map[int32]int32{}
 	for _, share := range ask.There {

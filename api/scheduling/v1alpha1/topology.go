@@ -159,7 +159,10 @@ func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy s
 	}
 	wait, err := time.ParseDuration(text)
 	if err != nil || wait < 0 {
-		*errs = append(*errs, field.Invalid(annotation(AnnotationTopologyWaitFor), fields.Brief(text), `must be a duration such as "5m", or "0s"`))
+		*errs = append(
+			*errs,
+			field.Invalid(annotation(AnnotationTopologyWaitFor), fields.Brief(text), `must be a duration such as "5m", or "0s"`),
+		)
 	}
 	return wait
 }

@@ -128,7 +128,16 @@ func TopologyCampaign() faultcampaign.Campaign {
 	return faultcampaign.Campaign{
 		Name: "topology_gang", Target: "faults-gang KIND=topology",
 		Counts: []string{
-			gangsFigure, wholeFigure, nearFigure, repairedInside, repairedFigure, gatedFigure, bindingsFigure, evictedFigure, vainFigure, vigilsFigure,
+			gangsFigure,
+			wholeFigure,
+			nearFigure,
+			repairedInside,
+			repairedFigure,
+			gatedFigure,
+			bindingsFigure,
+			evictedFigure,
+			vainFigure,
+			vigilsFigure,
 		},
 		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
 			return (&lane{program: muster, write: writeTopology}).open(ctx, dir, progress)

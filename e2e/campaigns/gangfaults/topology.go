@@ -137,12 +137,10 @@ type together struct {
 
 // judgeNear replays a history that is in order. Each member that is bound has to be in one domain with the others of its gang, if they
 // ask for one, and a gang that is whole without having lost a member has whole slices.
-func judgeNear(history []entry, gangs map[string]*gang) (v together) {
-	s := newState()
-	whole, lost, placed := map[groupKey]bool{}, map[groupKey]bool{}, map[types.UID]bool{}
+func judgeNear(history []entry, gangs map[string]*gang) together {
+	j := nearJudge{state: newState(), whole: map[groupKey]bool{}, lost: map[groupKey]bool{}, placed: map[types.UID]bool{}}
 	for _, e := range history {
-		turned := s.apply(e)
-		if e.pod == nil {
+		if j.state.apply(e); e.pod == nil {
 			continue
 		}
 		key := keyOf(e.pod)
@@ -150,25 +148,41 @@ func judgeNear(history []entry, gangs map[string]*gang) (v together) {
 		if g == nil {
 			continue
 		}
-		lost[key] = lost[key] || e.gone || e.pod.DeletionTimestamp != nil || hasEnded(e.pod)
-		if e.gone || e.pod.Spec.NodeName == "" || placed[e.pod.UID] || s.nodes[e.pod.Spec.NodeName] == nil || len(turned) == 0 {
-			continue
-		}
-		placed[e.pod.UID] = true
-		v.judgeBinding(s, key, g, e.pod, whole[key] && lost[key])
-		standing := s.standing(key)
-		if !standing.whole() {
-			continue
-		}
-		if !whole[key] && g.near.required != "" {
-			v.near++
-		}
-		whole[key] = true
-		if !lost[key] && len(standing.pending) == 0 {
-			v.judgeSlices(s, key, g)
+		if j.lost[key] = j.lost[key] || e.gone || e.pod.DeletionTimestamp != nil || hasEnded(e.pod); j.binds(e) {
+			j.bound(key, g, e.pod)
 		}
 	}
-	return v
+	return j.together
+}
+
+// nearJudge is the judgement so far.
+type nearJudge struct {
+	together
+	state       *state
+	whole, lost map[groupKey]bool // gangs that were whole once, and gangs that have lost members
+	placed      map[types.UID]bool
+}
+
+// binds reports whether a pod is seen on a node that is there for the first time.
+func (j *nearJudge) binds(e entry) bool {
+	return !e.gone && e.pod.Spec.NodeName != "" && !j.placed[e.pod.UID] && j.state.nodes[e.pod.Spec.NodeName] != nil
+}
+
+// bound judges that a member was bound.
+func (j *nearJudge) bound(key groupKey, g *gang, pod *corev1.Pod) {
+	j.placed[pod.UID] = true
+	j.judgeBinding(j.state, key, g, pod, j.whole[key] && j.lost[key])
+	standing := j.state.standing(key)
+	if !standing.whole() {
+		return
+	}
+	if !j.whole[key] && g.near.required != "" {
+		j.near++
+	}
+	j.whole[key] = true
+	if !j.lost[key] && len(standing.pending) == 0 {
+		j.judgeSlices(j.state, key, g)
+	}
 }
 
 // judgeBinding judges that a member has come to where the others of its gang are.

@@ -22,9 +22,14 @@ func racked(near nearness) (*tale, map[string]*gang) {
 	return t.tell(entry{group: g.podGroup()}), map[string]*gang{"g": g}
 }
 
+// named splits names of nodes.
+func named(nodes string) []string {
+	return strings.FieldsFunc(nodes, func(r rune) bool { return r == ',' })
+}
+
 // boundTo has members be bound, each to the next node.
 func (t *tale) boundTo(nodes string) *tale {
-	for i, node := range strings.Fields(nodes) {
+	for i, node := range named(nodes) {
 		t.pod(memberName("g", i), func(p *corev1.Pod) { p.Spec.NodeName = node })
 	}
 	return t
@@ -37,17 +42,17 @@ func TestMembersAreFoundThatAreApart(t *testing.T) {
 		nodes, found string
 		inside       int
 	}{
-		"all in a rack":                  {near: nearness{required: rackKey}, nodes: "a1 a1 a2 a2"},
-		"one in another":                 {near: nearness{required: rackKey}, nodes: "a1 a1 a2 b1", found: apartFound},
-		"one in another, of a block":     {near: nearness{required: blockKey}, nodes: "a1 a1 a2 b1"},
-		"on two nodes, and one is asked": {near: nearness{required: corev1.LabelHostname}, nodes: "a1 a2", found: apartFound},
-		"slices":                         {near: nearness{size: 2, sliced: rackKey}, nodes: "a1 b1 a2 b2"},
-		"a split slice":                  {near: nearness{size: 2, sliced: rackKey}, nodes: "a1 b1 b1 b2", found: splitFound},
-		"a part of a gang":               {near: nearness{size: 2, sliced: rackKey}, nodes: "a1 b1 b1"},
-		"a replacement": {near: nearness{required: rackKey}, nodes: "a1 a1 a2 a2", inside: 1, then: func(t *tale) *tale {
+		"all in a rack":                  {near: nearness{required: rackKey}, nodes: "a1,a1,a2,a2"},
+		"one in another":                 {near: nearness{required: rackKey}, nodes: "a1,a1,a2,b1", found: apartFound},
+		"one in another, of a block":     {near: nearness{required: blockKey}, nodes: "a1,a1,a2,b1"},
+		"on two nodes, and one is asked": {near: nearness{required: corev1.LabelHostname}, nodes: "a1,a2", found: apartFound},
+		"slices":                         {near: nearness{size: 2, sliced: rackKey}, nodes: "a1,b1,a2,b2"},
+		"a split slice":                  {near: nearness{size: 2, sliced: rackKey}, nodes: "a1,b1,b1,b2", found: splitFound},
+		"a part of a gang":               {near: nearness{size: 2, sliced: rackKey}, nodes: "a1,b1,b1"},
+		"a replacement": {near: nearness{required: rackKey}, nodes: "a1,a1,a2,a2", inside: 1, then: func(t *tale) *tale {
 			return t.lost("g-0").pod("g-4", func(p *corev1.Pod) { p.Spec.NodeName = "a1" })
 		}},
-		"a replacement elsewhere": {near: nearness{required: rackKey}, nodes: "a1 a1 a2 a2", found: apartFound, then: func(t *tale) *tale {
+		"a replacement elsewhere": {near: nearness{required: rackKey}, nodes: "a1,a1,a2,a2", found: apartFound, then: func(t *tale) *tale {
 			return t.lost("g-0").pod("g-4", func(p *corev1.Pod) { p.Spec.NodeName = "b1" })
 		}},
 		"all again": {near: nearness{required: rackKey}, nodes: "a1", inside: 0, then: func(t *tale) *tale {
@@ -81,22 +86,22 @@ func TestAGangNearEachOtherIsSettledWhenNoDomainHasRoom(t *testing.T) {
 		settled bool
 	}{
 		"a rack is free":                 {near: nearness{required: rackKey}, taken: "a1"},
-		"no rack is":                     {near: nearness{required: rackKey}, taken: "a1 b1", settled: true},
-		"the block is":                   {near: nearness{required: blockKey}, taken: "a1 b1"},
-		"the rack of the others":         {near: nearness{required: rackKey}, bound: "a1 a1"},
-		"not the rack of the others":     {near: nearness{required: rackKey}, taken: "a2", bound: "a1 a1", settled: true},
-		"slices":                         {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1 b2"},
-		"half slices":                    {near: nearness{size: 2, sliced: rackKey}, taken: "a1 b1", bound: "b2", settled: true},
-		"a member of a slice is refused": {near: nearness{size: 2, sliced: rackKey}, bound: "a1 a1", refused: true, settled: true},
+		"no rack is":                     {near: nearness{required: rackKey}, taken: "a1,b1", settled: true},
+		"the block is":                   {near: nearness{required: blockKey}, taken: "a1,b1"},
+		"the rack of the others":         {near: nearness{required: rackKey}, bound: "a1,a1"},
+		"not the rack of the others":     {near: nearness{required: rackKey}, taken: "a2", bound: "a1,a1", settled: true},
+		"slices":                         {near: nearness{size: 2, sliced: rackKey}, taken: "a1,b1,b2"},
+		"half slices":                    {near: nearness{size: 2, sliced: rackKey}, taken: "a1,b1", bound: "b2", settled: true},
+		"a member of a slice is refused": {near: nearness{size: 2, sliced: rackKey}, bound: "a1,a1", refused: true, settled: true},
 		"no slice of three":              {near: nearness{size: 3, sliced: rackKey}, settled: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tale, _ := racked(test.near)
-			for _, node := range strings.Fields(test.taken) {
+			for _, node := range named(test.taken) {
 				tale.pod("single-"+node, single, func(p *corev1.Pod) { p.Spec.NodeName = node })
 			}
 			tale.boundTo(test.bound)
-			for i := len(strings.Fields(test.bound)); i < 4; i++ {
+			for i := len(named(test.bound)); i < 4; i++ {
 				tale.pod(memberName("g", i), func(p *corev1.Pod) {
 					if test.refused && i == 3 {
 						p.Spec.Volumes = (&gang{refused: []int{0}}).pod(0).Spec.Volumes
