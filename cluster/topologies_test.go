@@ -16,7 +16,12 @@ import (
 
 // listing returns a Topology in YAML with levels as an API server may keep them.
 func listing(apiVersion, name, levels string) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: Topology\nmetadata: {name: %s, labels: {a: b}}\nspec: {levels: %s}\n---\n", apiVersion, name, levels)
+	return fmt.Sprintf(
+		"apiVersion: %s\nkind: Topology\nmetadata: {name: %s, labels: {a: b}}\nspec: {levels: %s}\n---\n",
+		apiVersion,
+		name,
+		levels,
+	)
 }
 
 func TestTopologiesAreReducedToTheirLevels(t *testing.T) {

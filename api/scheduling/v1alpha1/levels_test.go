@@ -7,7 +7,13 @@ import (
 )
 
 func TestLevelsOfAnObject(t *testing.T) {
-	network := []TopologyLevel{{Key: "region"}, {Key: "zone"}, {Key: "block"}, {Key: "example.com/rack", Alias: "rack"}, {Key: "kubernetes.io/hostname"}}
+	network := []TopologyLevel{
+		{Key: "region"},
+		{Key: "zone"},
+		{Key: "block"},
+		{Key: "example.com/rack", Alias: "rack"},
+		{Key: "kubernetes.io/hostname"},
+	}
 	for name, test := range map[string]struct {
 		levels     []TopologyLevel
 		asks, want Topology

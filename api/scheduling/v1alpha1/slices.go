@@ -74,7 +74,10 @@ func listed(errs *field.ErrorList, path *field.Path, text string) (layers []laye
 		Sizes    json.RawMessage `json:"sizes"`
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) == 0 {
-		*errs = append(*errs, field.Invalid(path, fields.Brief(text), `must be a JSON list such as [{"topology": "example.com/rack", "size": 16}]`))
+		*errs = append(
+			*errs,
+			field.Invalid(path, fields.Brief(text), `must be a JSON list such as [{"topology": "example.com/rack", "size": 16}]`),
+		)
 		return nil
 	}
 	for i, one := range list {
