@@ -88,14 +88,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	key, of := membership.Of(pod)
 	known := t.groupOf[pod.UID]
 	if known != nil && (!of || known.key != key) { // labels and owners can change
-		if refused := known.members[pod.UID].sleeps(); refused && !of && pod.Spec.NodeName == "" {
-			t.freed[pod.UID] = pod
-			t.has(Wake{pod.UID})
-		}
-		if p := known.members[pod.UID]; p.stage == held && membership.Left(pod) { // as it turns out, kube-scheduler starts the group
-			t.enter(p, binding)
-		}
-		t.leave(known, pod.UID)
+		t.moves(known, pod, of)
 		known = nil
 	}
 	if !of || known != nil {
@@ -120,6 +113,19 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	t.groupOf[pod.UID] = g
 	t.counted(g)
 	return g
+}
+
+// moves has a member leave its group, for another one or for none.
+func (t *turn) moves(g *group, pod *cluster.Pod, another bool) {
+	p := g.members[pod.UID]
+	if p.sleeps() && !another && pod.Spec.NodeName == "" {
+		t.freed[pod.UID] = pod
+		t.has(Wake{pod.UID})
+	}
+	if p.stage == held && membership.Left(pod) { // as it turns out, kube-scheduler starts the group
+		t.enter(p, binding)
+	}
+	t.leave(g, pod.UID)
 }
 
 // group returns the group of a key. A pod of it was created at the given time.

@@ -101,17 +101,16 @@ func TestATopologyCountsThatAllRolesOfAnOwnerAskFor(t *testing.T) {
 }
 
 func TestWhoseGangAsksForATopology(t *testing.T) {
+	placed := map[string]string{v1alpha1.AnnotationKueueRequiredTopology: "rack", v1alpha1.AnnotationKueueWorkload: "w"}
 	for name, test := range map[string]struct {
 		annotations, owner map[string]string
 		want               bool
 	}{
-		"nothing is said":       {nil, nil, false},
-		"the pod asks":          {map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, nil, true},
-		"the pod asks nonsense": {map[string]string{v1alpha1.AnnotationRequiredTopology: "no key"}, nil, true},
-		"its owner asks":        {nil, map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, true},
-		"Kueue has placed it": {
-			map[string]string{v1alpha1.AnnotationKueueRequiredTopology: "rack", v1alpha1.AnnotationKueueWorkload: "w"}, nil, false,
-		},
+		"nothing is said":        {nil, nil, false},
+		"the pod asks":           {map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, nil, true},
+		"the pod asks nonsense":  {map[string]string{v1alpha1.AnnotationRequiredTopology: "no key"}, nil, true},
+		"its owner asks":         {nil, map[string]string{v1alpha1.AnnotationRequiredTopology: "rack"}, true},
+		"Kueue has placed it":    {placed, nil, false},
 		"a Topology and nothing": {nil, map[string]string{v1alpha1.AnnotationKAITopology: "n"}, false},
 	} {
 		p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "p", Annotations: test.annotations}})

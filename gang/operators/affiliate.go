@@ -104,11 +104,9 @@ func (k *Kind) affiliate(
 	}
 	tree := treeOf(above)
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
+	belongs.Why += farApart(&belongs, owner)
 	if one := len(tree) > 0 && belongs.Gang == ""; one {
 		belongs.Gang, belongs.MinMember, belongs.Why = name, 1, "one of its pods is enough"
-	}
-	if len(owner.Asks.Network) > 0 && belongs.Gang != "" && belongs.Network == nil {
-		belongs.Why += "; that they have to be near each other is not read, as they are several gangs"
 	}
 	belongs.Owner = ref
 	if owner.Asks.Late != "" {
@@ -124,6 +122,14 @@ func (k *Kind) affiliate(
 		belongs.Why += "; kube-scheduler starts them, and muster shows it the places"
 	}
 	return belongs
+}
+
+// farApart says in words that what an owner asks of the network does not count for a pod, "" where it does.
+func farApart(belongs *cluster.Affiliation, owner *cluster.Owner) string {
+	if len(owner.Asks.Network) == 0 || belongs.Gang == "" || belongs.Network != nil {
+		return ""
+	}
+	return "; that they have to be near each other is not read, as they are several gangs"
 }
 
 // mostAbove is how many groups of groups may be above a group, as the API has it: four levels in all.

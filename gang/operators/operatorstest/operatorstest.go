@@ -48,8 +48,8 @@ func Expect(t *testing.T, kind operators.Kind, path string, want map[string]stri
 }
 
 // Members says of each pod of a cluster, by its name, to what it belongs: as in "train: 4", "ray/head: 1 with ray/gpu", "train: 4,
-// assisted", "leaf: 2 in root:2/branch:1", "single: why", or "left: why" where that is for kube-scheduler. What is
-// asked of the network comes last, see near.
+// assisted", "leaf: 2 in root:2/branch:1", "single: why", or "left: why" where that is for kube-scheduler.
+// What is asked of the network comes last, see near.
 func Members(c *cluster.Cluster) map[string]string {
 	bounds := membership.Bounds{Timeout: time.Minute, MaxTimeout: time.Hour, MaxMembers: 10_000}
 	told := map[string]string{}
