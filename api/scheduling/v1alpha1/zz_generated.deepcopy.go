@@ -163,6 +163,11 @@ func (in *Topology) DeepCopyInto(out *Topology) {
 			}
 		}
 	}
+	if in.Shares != nil {
+		in, out := &in.Shares, &out.Shares
+		*out = make([]int, len(*in))
+		copy(*out, *in)
+	}
 	if in.Slices != nil {
 		in, out := &in.Slices, &out.Slices
 		*out = make([]TopologySlice, len(*in))
