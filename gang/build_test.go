@@ -193,7 +193,7 @@ func (p *process) Evict(_ context.Context, pod *corev1.Pod, preemptor string) er
 }
 
 // LiftGate implements Client.
-func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string, within map[string]string) error {
+func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
 	p.mu.Lock()
 	p.writes = append(p.writes, "lift "+pod.Name)
 	refusal, slow := p.refusal, p.slow
@@ -203,9 +203,6 @@ func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string, with
 		return refusal
 	}
 	next := pod.DeepCopy()
-	if len(within) > 0 {
-		next.Spec.NodeSelector = within
-	}
 	next.Spec.SchedulingGates = slices.DeleteFunc(next.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
 	p.set(next)
 	return nil

@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,25 @@ func TestAGangIsPlannedAgainWhenATopologyComes(t *testing.T) {
 		p.after(time.Minute)
 		p.filter(pods[0])
 		p.placedIn("g", map[string]int{"a-r": 4})
+	})
+}
+
+// What a Topology calls a level is no key of a label for a gang that names no Topology.
+func TestAnAliasStandsForALevelOnlyWhereTheTopologyIsNamed(t *testing.T) {
+	run(t, func(p *process) {
+		for i := range 4 {
+			n := inRack(node(fmt.Sprint("a-x-", i), "1"), "a", fmt.Sprint("r", i))
+			n.Labels["rack"] = "one"
+			p.set(n)
+		}
+		p.set(lists(v1alpha1.GroupKAI, "n", blockKey, rackKey))
+		group := podGroup("g", 4)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, "rack")
+		pods := members("g", 4, "1")
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{"a-x": 4})
 	})
 }

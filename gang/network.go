@@ -31,7 +31,7 @@ func placePatiently(plan *placement.Plan, parts []core.Wanted, deadline time.Tim
 	vain := false
 	others := slices.Clone(parts)
 	for i := range others {
-		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot())) {
+		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
 			others[i].Patient, vain = false, true
 		}
 	}
@@ -49,6 +49,8 @@ func farOff(lack *placement.Lack) string {
 		level = "domains by " + lack.Key
 	}
 	switch {
+	case lack.Kinds > 0:
+		return fmt.Sprintf("members are of %d kinds, which are too many to be placed near each other", lack.Kinds)
 	case lack.Mixed:
 		return "slices and shares of members that are not alike are not placed yet"
 	case lack.Share > 0 && lack.Value == "":
@@ -114,27 +116,34 @@ func (u *unsettled) unlisted(snap *cluster.Snapshot) string {
 	return ""
 }
 
-// apart reports whether members that would stay are not in one domain of the level that is required.
+// apart reports whether members that would stay, and others of their group, are not in one domain of the level that is required.
 func (u *unsettled) apart(snap *cluster.Snapshot) bool {
 	t := along(u.Topology, snap)
-	domain := func(node *cluster.Node) string {
-		if t.Required > len(t.Levels) {
-			return node.Name
-		}
-		var path []string
-		for i, key := range t.Levels[:t.Required] {
-			if t.Above != nil {
-				for _, above := range t.Above[i] {
-					path = append(path, node.Labels[above])
-				}
-			}
-			path = append(path, node.Labels[key])
-		}
-		return strings.Join(path, "/") // no value of a label has one
+	if t.Required == 0 {
+		return false
 	}
-	return t.Required > 0 && slices.ContainsFunc(u.nodes, func(node int32) bool {
-		return domain(snap.Node(node)) != domain(snap.Node(u.nodes[0]))
-	})
+	domains := map[string]bool{}
+	for _, index := range u.network(snap).Beside {
+		node := snap.Node(index)
+		path := []string{node.Name}
+		if t.Required <= len(t.Levels) {
+			path = path[:0]
+			for i, key := range t.Levels[:t.Required] {
+				if t.Above != nil {
+					for _, above := range t.Above[i] {
+						path = append(path, node.Labels[above])
+					}
+				}
+				value, has := node.Labels[key]
+				if !has {
+					return true
+				}
+				path = append(path, value)
+			}
+		}
+		domains[strings.Join(path, "/")] = true // no value of a label has one
+	}
+	return len(domains) > 1
 }
 
 // network returns what members ask of the network, nil for nothing.

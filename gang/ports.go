@@ -60,8 +60,6 @@ func (v *view) Untried(schedulerName string, first uint64, since time.Time) bool
 
 func (v *view) Waits(first uint64) bool { return v.cluster.Waits(first) }
 
-func (v *view) Along(t v1alpha1.Topology) v1alpha1.Topology { return along(t, v.cluster.Snapshot()) }
-
 func (v *view) Profile(schedulerName string) *predicates.VerdictStore {
 	return v.profiles.Of(schedulerName)
 }

@@ -193,42 +193,6 @@ func TestAGatedMemberWithoutRoomInItsRackIsNotLetGo(t *testing.T) {
 	})
 }
 
-// A scheduler that does not ask muster would bind a member anywhere.
-func TestAMemberThatIsLetGoMayGoToItsDomainOnly(t *testing.T) {
-	for name, test := range map[string]struct {
-		asks string // the annotation
-		as   string
-		want map[string]string
-	}{
-		"a rack is required":          {v1alpha1.AnnotationRequiredTopology, rackKey, map[string]string{rackKey: "r"}},
-		"a node is":                   {v1alpha1.AnnotationRequiredTopology, corev1.LabelHostname, nil},
-		"slices by rack are":          {v1alpha1.AnnotationTopologySlices, "2@" + rackKey, map[string]string{rackKey: "r"}},
-		"a rack is preferred":         {v1alpha1.AnnotationPreferredTopology, rackKey, nil},
-		"racks have the same numbers": {v1alpha1.AnnotationBalancedTopology, rackKey, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			runAhead(t, func(p *process) {
-				n := inRack(node("a-r-0", "2"), "a", "r")
-				n.Labels[corev1.LabelHostname] = n.Name
-				p.set(n)
-				group := podGroup("g", 2)
-				annotate(group, test.asks, test.as)
-				pods := members("g", 2, "1", gated)
-				p.set(group)
-				p.set(objects(pods)...)
-				p.after(time.Second)
-				p.after(time.Second)
-				for _, pod := range pods {
-					now := p.latest(pod)
-					if diff := cmp.Diff(test.want, now.Spec.NodeSelector); diff != "" || len(now.Spec.SchedulingGates) > 0 {
-						t.Errorf("%s has the gates %v and the node selector (-want +got):\n%s", now.Name, now.Spec.SchedulingGates, diff)
-					}
-				}
-			})
-		})
-	}
-}
-
 // Kueue's topology-aware scheduling pins each pod to the node that it has chosen by the annotations.
 func TestWhatKueueHasPinnedIsPlacedAsItIs(t *testing.T) {
 	run(t, func(p *process) {
@@ -249,5 +213,24 @@ func TestWhatKueueHasPinnedIsPlacedAsItIs(t *testing.T) {
 		p.after(time.Second)
 		p.filter(pods[0])
 		p.placedIn("g", map[string]int{"a-r": 8})
+	})
+}
+
+// Room that a former process has kept on nodes without the label is no room for a gang that requires a rack.
+func TestNobodyStaysOnNodesOutsideOfEveryRack(t *testing.T) {
+	runAhead(t, func(p *process) {
+		p.racks(map[string]int{"a/": 2, "a/t": 4})
+		group := podGroup("g", 4)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 4, "1", gated)
+		for i, on := range []string{"a--0", "a--0", "a--1", "a--1"} {
+			nominatedBefore(on)(pods[i])
+		}
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(25 * time.Second)
+		if placed := p.placed("g"); placed["a-"] > 0 {
+			t.Errorf("places by rack: %v", placed)
+		}
 	})
 }

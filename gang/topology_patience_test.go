@@ -57,12 +57,7 @@ func TestAGangWaitsForTheRackThatItPrefers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
-				for i, rack := range []string{"a", "a", "b", "b", "b", "b", "c", "c"} {
-					p.set(inRack(node(fmt.Sprintf("x-%s-%d", rack, i), "1"), "x", rack))
-				}
-				nodes := map[string]string{"busy-0": "x-b-2", "busy-1": "x-b-3", "busy-2": "x-b-4", "busy-3": "x-b-5"}
-				busy := members("busy", 4, "1", alone, func(pod *corev1.Pod) { pod.Spec.NodeName = nodes[pod.Name] })
-				p.set(objects(busy)...)
+				busy := p.busyRack()
 				group := podGroup("g", int64(test.members))
 				group.SetAnnotations(test.asks)
 				pods := members("g", test.members, "1")
@@ -92,4 +87,53 @@ func TestAGangWaitsForTheRackThatItPrefers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// busyRack sets nodes with room for one member each: racks a and c have two of them, and rack b has four, whose pods it returns.
+func (p *process) busyRack() (busy []*corev1.Pod) {
+	p.Helper()
+	for i, rack := range []string{"a", "a", "b", "b", "b", "b", "c", "c"} {
+		p.set(inRack(node(fmt.Sprintf("x-%s-%d", rack, i), "1"), "x", rack))
+	}
+	nodes := map[string]string{"busy-0": "x-b-2", "busy-1": "x-b-3", "busy-2": "x-b-4", "busy-3": "x-b-5"}
+	busy = members("busy", 4, "1", alone, func(pod *corev1.Pod) { pod.Spec.NodeName = nodes[pod.Name] })
+	p.set(objects(busy)...)
+	return busy
+}
+
+func TestAGangThatIsToldNotToWaitDoesNot(t *testing.T) {
+	run(t, func(p *process) {
+		p.busyRack()
+		group := podGroup("g", 4)
+		group.SetAnnotations(map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey, v1alpha1.AnnotationTopologyWaitFor: "100h"})
+		pods := members("g", 4, "1")
+		p.set(group)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{})
+		group = group.DeepCopy()
+		group.SetAnnotations(map[string]string{v1alpha1.AnnotationPreferredTopology: rackKey, v1alpha1.AnnotationTopologyWaitFor: "0s"})
+		p.set(group)
+		p.after(2 * time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{"x-a": 2, "x-c": 2})
+	})
+}
+
+// A member that fits on no node says nothing of whether the others may be in one rack.
+func TestAMemberThatFitsNowhereEndsNoWait(t *testing.T) {
+	run(t, func(p *process) {
+		p.busyRack()
+		group := podGroup("g", 4)
+		annotate(group, v1alpha1.AnnotationPreferredTopology, rackKey)
+		nowhere := members("a", 1, "1", func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"gpu": "yes"} })[0]
+		pods := members("g", 4, "1")
+		nowhere.Labels = pods[0].Labels
+		p.set(group, nowhere)
+		p.set(objects(pods)...)
+		p.after(time.Second)
+		p.filter(pods[0])
+		p.placedIn("g", map[string]int{})
+	})
 }

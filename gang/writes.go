@@ -87,7 +87,7 @@ func (w *writes) liftGate(ctx context.Context, m *machine, uid types.UID) (writt
 		return false, nil
 	}
 	pod := due.Pod
-	err = w.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate, due.Within)
+	err = w.client.LiftGate(ctx, pod.Pod, v1alpha1.SchedulingGate)
 	refused := refusesPod(err)
 	m.do(core.GateLifted{UID: uid, Err: err, Refused: refused})
 	switch {

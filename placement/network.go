@@ -72,15 +72,20 @@ type Lack struct {
 	Share int
 	// Mixed says that slices or shares of pods that are not alike were asked for: these are not looked for yet.
 	Mixed bool
+	// Kinds is how many kinds the pods are of, if these are too many, 0 else.
+	Kinds int
 }
 
-// mostTrials bounds the divisions that are tried for pods of one group.
-const mostTrials = 64
+// mostTrials bounds the divisions that are tried for pods of one group, and mostNearKinds the kinds of these pods.
+const mostTrials, mostNearKinds = 64, 64
 
 // placeNear places a number of pods as their network asks, in a quarter of the time to the deadline. Whether they fit is proven pod
 // by pod, as in [Plan.PlaceAll]. It reports whether there may be places that it has not found: any, or nearer ones.
 func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline time.Time) (outcome Outcome, cut bool) {
 	s := p.near(n, p.quarterTo(deadline))
+	if kinds := len(s.kinds(pods)); kinds > mostNearKinds {
+		return Outcome{Lack: &Lack{Kinds: kinds}}, false
+	}
 	pods = s.possible(pods, atLeast)
 	before := p.Mark()
 	for range mostTrials {
@@ -95,7 +100,7 @@ func (p *Plan) placeNear(pods []*cluster.Pod, atLeast int, n *Network, deadline 
 			break
 		}
 	}
-	outcome.Placed, outcome.Lack, outcome.Late = s.found, s.lack, p.past(deadline)
+	outcome.Placed, outcome.Lack, outcome.Late = s.found, s.lack, s.late()
 	return outcome, cut
 }
 
@@ -136,30 +141,6 @@ func (p *Plan) placeSpare(pods []*cluster.Pod, n *Network, deadline time.Time) (
 		outcome.Places = append(outcome.Places, Place{Pod: pod, Node: -1})
 	}
 	return outcome
-}
-
-// MayHold reports whether a domain of the level that is required could have a number of pods if there were no others on its nodes.
-func (p *Plan) MayHold(pods []*cluster.Pod, atLeast int, n *Network) bool {
-	s := p.near(n, time.Time{})
-	var counts []int
-	var slots [][]int32
-	for _, kind := range s.kinds(pods[:min(len(pods), atLeast)]) {
-		counts, slots = append(counts, len(kind)), append(slots, s.bareSlots(kind[0]))
-	}
-	return s.tree.MayHold(n.Required, counts, slots)
-}
-
-// bareSlots returns for how many pods like one there is room on each node without its pods.
-func (s *nearness) bareSlots(pod *cluster.Pod) []int32 {
-	p := s.plan
-	judge := p.Judge(p.store.Profile.JudgeFit(pod, p.Snapshot()))
-	slots := make([]int32, p.Snapshot().IndexEnd())
-	for node := range p.Snapshot().Nodes() {
-		if bare := node.Bare(); judge.FitsIn(bare) {
-			slots[node.Index] = int32(Slots(bare, pod)) //nolint:gosec // no more than a node may have pods
-		}
-	}
-	return slots
 }
 
 // nearness is a search for places near each other.
@@ -211,7 +192,11 @@ func (s *nearness) try(pods []*cluster.Pod, spare bool) (places []Place, again b
 	ask := s.ask()
 	places = []Place{}
 	kinds := s.kinds(pods)
-	if len(kinds) > 1 && (len(ask.Slices) > 0 || ask.Shares != nil) {
+	switch {
+	case len(kinds) > mostNearKinds:
+		s.lack = &Lack{Kinds: len(kinds)}
+		return nil, false
+	case len(kinds) > 1 && (len(ask.Slices) > 0 || ask.Shares != nil):
 		s.lack = &Lack{Mixed: true}
 		return nil, false
 	}

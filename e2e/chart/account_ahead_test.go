@@ -66,9 +66,7 @@ func TestAMusterAheadThatIsTakenOverCannotHoldPodsToNodes(t *testing.T) {
 	}
 	a.try([]write{
 		{"nominate a gated pod", func(a *account) error { return a.nominations().Nominate(a.Context(), a.pod("one"), "account") }, ""},
-		{"lift a gate", func(a *account) error {
-			return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate, nil)
-		}, ""},
+		{"lift a gate", func(a *account) error { return a.nominations().LiftGate(a.Context(), a.pod("one"), v1alpha1.AheadGate) }, ""},
 		patch("lift a gate by a patch", "pods/two", change(liftsAhead), ""),
 		{"bind a pod", bind("pending", nil, nil), forbidden},
 	})

@@ -30,9 +30,7 @@ func changesOfPods() []write {
 			`{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}, `+
 			`{"operator": "Exists"}]}}`, ofSpec),
 		patch("hold a pod to a node", pod,
-			`{"spec": {"nodeSelector": {"kubernetes.io/hostname": "evil", "example.com/lab": "account"}}}`, ofSelector),
-		patch("hold a pod to a node as the gate goes", pod, change(liftsGang,
-			`"nodeSelector": {"kubernetes.io/hostname": "evil", "example.com/lab": "account"}`), ofSelector),
+			`{"spec": {"nodeSelector": {"kubernetes.io/hostname": "evil", "example.com/lab": "account"}}}`, ofSpec),
 		patch("end a pod by a deadline", pod, `{"spec": {"activeDeadlineSeconds": 1}}`, ofSpec),
 		patch("change labels", pod, `{"metadata": {"labels": {"app": "bank"}}}`, ofMetadata),
 		patch("take a label off", pod, `{"metadata": {"labels": {"app": null}}}`, ofMetadata),
@@ -173,12 +171,10 @@ func musterWrites() []write {
 	}
 }
 
-// liftGate does what muster does where gates are in use, for a member of a gang that has to be in one rack.
+// liftGate does what muster does where gates are in use.
 func liftGate(refusal string) write {
 	return write{"lift its gate", func(a *account) error {
-		return a.nominations().LiftGate(
-			a.Context(), a.pod("gated"), v1alpha1.SchedulingGate, map[string]string{"example.com/rack": "r"},
-		)
+		return a.nominations().LiftGate(a.Context(), a.pod("gated"), v1alpha1.SchedulingGate)
 	}, refusal}
 }
 

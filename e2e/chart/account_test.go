@@ -86,8 +86,7 @@ func patch(about, object, change, refusal string) write {
 const (
 	ofMetadata   = "its metadata except annotations stays as it is"
 	ofAnnotation = "of annotations of pods, it writes its own"
-	ofSpec       = "a pod's spec stays as it is, except gates and the node selector"
-	ofSelector   = "it adds to the node selector of a pod whose gate it takes off, and no single node"
+	ofSpec       = "a pod's spec stays as it is, except gates"
 	ofGates      = "of the gates of a pod, it takes its own off"
 	ofConditions = "of the conditions of a pod, it writes its own"
 	ofStatus     = "of a pod's status, it writes conditions and the nominated node"
@@ -236,7 +235,7 @@ func TestAMusterWithoutGatesThatIsTakenOverCannotPatchPods(t *testing.T) {
 	// After gates were in use, the remaining ones are lifted.
 	c.helm("upgrade", release, chartDir, "--reuse-values", "--set=rbac.liftGates=true")
 	c.Eventually("the right is there", func() error {
-		return a.nominations().LiftGate(a.Context(), a.pod("gated"), v1alpha1.SchedulingGate, nil)
+		return a.nominations().LiftGate(a.Context(), a.pod("gated"), v1alpha1.SchedulingGate)
 	})
 	for _, attack := range changesOfPods() {
 		a.try([]write{attack})

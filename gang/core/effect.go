@@ -67,8 +67,6 @@ type (
 	Write struct {
 		Pod  *cluster.Pod
 		Node string // to nominate it to, "" to take that back
-		// Within are labels of the nodes to which a pod may go whose gate is lifted, the domain that its group requires.
-		Within map[string]string
 	}
 )
 

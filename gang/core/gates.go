@@ -120,25 +120,8 @@ func (e Lifting) apply(t *turn) {
 		p.gate = shut
 		leading{t}.staysGated(p)
 	default:
-		t.has(Write{Pod: p.pod, Within: gating{t}.within(p)})
+		t.has(Write{Pod: p.pod})
 	}
-}
-
-// within returns the labels that make the domain to which a member has to go, by the place that it is let go to: a scheduler that
-// does not ask muster may bind it anywhere else. A member that is let go for another reason has none.
-func (t gating) within(p *member) map[string]string {
-	g, node := t.groupOf[p.pod.UID], t.view.Node(p.place)
-	if g == nil || node == nil || p.stage != due {
-		return nil
-	}
-	labels := map[string]string{}
-	topology := t.view.Along(g.spec.Policy.Topology)
-	for _, key := range topology.Enforced() {
-		if value, has := node.Labels[key]; has {
-			labels[key] = value
-		}
-	}
-	return labels
 }
 
 // goes reports whether a pod whose gate is about to be lifted is to go still.

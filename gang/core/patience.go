@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -10,26 +9,31 @@ import (
 // places are first looked for, which is once its members are there, and again when it has had none. Nothing is kept meanwhile. A
 // process that takes over has the group wait from the beginning.
 type patience struct {
-	until time.Time // zero before it begins
+	since time.Time // zero before it begins
 	tried bool      // the last plan looked for one domain alone
 }
 
 // begin has the time begin, unless it has before.
-func (p *patience) begin(now time.Time, length time.Duration) {
-	if p.until.IsZero() {
-		p.until = now.Add(length)
+func (p *patience) begin(now time.Time) {
+	if p.since.IsZero() {
+		p.since = now
 	}
 }
 
-// isOver reports whether the time has passed since the last plan, which looked for one domain alone.
-func (p *patience) isOver(now time.Time) bool { return p.tried && !now.Before(p.until) }
+// patientUntil returns when a group waits no longer.
+func (p part) patientUntil() time.Time { return p.patience.since.Add(p.spec.Policy.Topology.WaitFor) }
+
+// lostPatience reports whether the time has passed since the last plan, which looked for one domain alone.
+func (p part) lostPatience(now time.Time) bool {
+	return p.patience.tried && !now.Before(p.patientUntil())
+}
 
 // isPatient reports whether a group may still wait for what it prefers. A group with a member that has a place, or had one in a
 // former process, does not.
-func (g *group) isPatient(now time.Time) bool {
-	topology := &g.spec.Policy.Topology
-	return topology.Preferred > topology.Required && now.Before(g.patience.until) && g.counts[pending] == len(g.members) &&
-		!slices.ContainsFunc(g.those(func(*member) bool { return true }), func(p *member) bool { return p.pod.Status.NominatedNodeName != "" })
+func (p part) isPatient(now time.Time) bool {
+	topology := &p.spec.Policy.Topology
+	return topology.Preferred > topology.Required && now.Before(p.patientUntil()) && p.counts[pending] == len(p.members) &&
+		len(p.those(func(m *member) bool { return m.pod.Status.NominatedNodeName != "" })) == 0
 }
 
 // waitsFor says what a group waits for, and how long, if it is for a domain that it prefers.
@@ -39,5 +43,5 @@ func (p part) waitsFor() string {
 	if topology.Preferred <= len(topology.Levels) {
 		level = "domain by " + topology.Levels[topology.Preferred-1]
 	}
-	return fmt.Sprintf("until %s it waits for one %s (muster.dev/topology-wait-for): ", p.patience.until.UTC().Format(time.RFC3339), level)
+	return fmt.Sprintf("until %s it waits for one %s (muster.dev/topology-wait-for): ", p.patientUntil().UTC().Format(time.RFC3339), level)
 }

@@ -46,18 +46,15 @@ func (t *attempt) plan() {
 		return
 	}
 	t.generation = t.view.Generation()
-	if t.first().looked == t.generation && !slices.ContainsFunc(t.parts, func(p part) bool { return p.patience.isOver(t.now) }) {
+	if t.first().looked == t.generation && !slices.ContainsFunc(t.parts, func(p part) bool { return p.lostPatience(t.now) }) {
 		t.ends(ReasonNoPlace) // as before
 		return
-	}
-	for _, p := range t.parts {
-		p.patience.begin(t.now, p.spec.Policy.Topology.WaitFor)
-		p.patience.tried = p.isPatient(t.now)
 	}
 	t.fresh = unplanned(t.parts)
 	began := t.ports.Now()
 	reason := t.findPlaces()
-	if g := t.first(); g.spec.Policy.Topology.Asks() && g.counts[pending] > 0 {
+	// What the group is asked for by now may be unknown: the search takes its time.
+	if g := t.parts[0]; g.spec.Policy.Topology.Asks() && g.counts[pending] > 0 {
 		g.tries.restFrom(t.now, t.now.Sub(began))
 	}
 	t.ends(reason)
@@ -157,6 +154,8 @@ func (t *attempt) wantedOf(p part) Wanted {
 		candidates = toFront(candidates, t.asking)
 	}
 	w := p.wanted(candidates)
+	p.patience.begin(t.now)
+	p.patience.tried = p.isPatient(t.now)
 	w.Patient = p.patience.tried
 	return w
 }

@@ -140,8 +140,6 @@ type View interface {
 	Assumed(uid types.UID) string
 	// Binding returns the node to which a pod may be bound any moment, "" for none.
 	Binding(uid types.UID) string
-	// Along returns a topology with the levels that an object of the cluster lists.
-	Along(v1alpha1.Topology) v1alpha1.Topology
 	// Profile returns the profile in force for a scheduler name, nil when muster has none.
 	Profile(schedulerName string) *predicates.VerdictStore
 	// Came is how many pods have come to wait for a scheduler so far.

@@ -56,7 +56,7 @@ func (e Nominating) apply(t *turn) {
 	mine := p.pod.NominatedBy() == cluster.FieldManager
 	switch {
 	case p.wanted() != "" && nominated != p.wanted() && (nominated == "" || mine):
-		t.has(Write{Pod: p.pod, Node: p.wanted()})
+		t.has(Write{p.pod, p.wanted()})
 	case unfounded:
 		t.has(Write{Pod: p.pod})
 	}

@@ -160,6 +160,4 @@ func (w *world) Untried(string, uint64, time.Time) bool { return false }
 
 func (w *world) Waits(uint64) bool { return true }
 
-func (w *world) Along(t v1alpha1.Topology) v1alpha1.Topology { return t }
-
 func (w *world) Profile(string) *predicates.VerdictStore { return w.store }

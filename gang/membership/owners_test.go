@@ -91,6 +91,7 @@ func TestATopologyCountsThatAllRolesOfAnOwnerAskFor(t *testing.T) {
 		"another level":               {[]*cluster.Pod{asks("a", "rack"), asks("b", "block")}, nil, false},
 		"one for none":                {[]*cluster.Pod{asks("a", "rack"), asks("b", "")}, nil, false},
 		"none, and one more":          {[]*cluster.Pod{asks("a", ""), asks("b", "rack")}, nil, false},
+		"Kueue has placed each":       {[]*cluster.Pod{placedBy("v"), placedBy("w")}, nil, false},
 		"no key":                      {[]*cluster.Pod{asks("a", "no key"), asks("b", "no key")}, nil, true},
 	} {
 		spec := Bounds{MaxMembers: 10}.Said(slices.Values(test.members))
@@ -98,6 +99,15 @@ func TestATopologyCountsThatAllRolesOfAnOwnerAskFor(t *testing.T) {
 			t.Errorf("%s: levels (-want +got):\n%s\nerror: %v", name, diff, spec.Err)
 		}
 	}
+}
+
+// placedBy is a member that Kueue has placed for a workload.
+func placedBy(workload string) *cluster.Pod {
+	p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: workload, Annotations: map[string]string{
+		v1alpha1.AnnotationKueueRequiredTopology: "rack", v1alpha1.AnnotationKueueWorkload: workload,
+	}}})
+	p.Affiliation = cluster.Affiliation{Kind: "JobSet", Gang: "train", MinMember: 2}
+	return p
 }
 
 func TestWhoseGangAsksForATopology(t *testing.T) {

@@ -25,9 +25,8 @@ type Client interface {
 
 // Gates are lifted through the API server.
 type Gates interface {
-	// LiftGate takes a gate off a pod, whatever its version, and adds to its node selector labels of the nodes to which it may go
-	// from then on.
-	LiftGate(ctx context.Context, pod *corev1.Pod, gate string, within map[string]string) error
+	// LiftGate takes a gate off a pod, whatever its version.
+	LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error
 }
 
 // Outdated reports whether a write failed since the pod is of another version by now, or gone.
@@ -104,15 +103,12 @@ func (c *RESTClient) Evict(ctx context.Context, pod *corev1.Pod, preemptor strin
 	return err
 }
 
-// LiftGate implements [Gates]. Gates that others put on the pod stay. The API server lets labels be added to the selector of a
-// pod that has a gate (ValidatePodUpdate in pkg/apis/core/validation/validation.go), also by the write that takes the gate off.
-func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string, within map[string]string) error {
-	spec := map[string]any{"schedulingGates": []any{map[string]any{"$patch": "delete", "name": gate}}}
-	if len(within) > 0 {
-		spec["nodeSelector"] = within
-	}
+// LiftGate implements [Gates]. It takes a scheduling gate off a pod, whatever its version. Gates that others put on
+// it stay.
+func (c *RESTClient) LiftGate(ctx context.Context, pod *corev1.Pod, gate string) error {
 	return cluster.PatchPod(c.core, types.StrategicMergePatchType, pod, map[string]any{
-		"metadata": map[string]any{"uid": pod.UID}, "spec": spec,
+		"metadata": map[string]any{"uid": pod.UID},
+		"spec":     map[string]any{"schedulingGates": []any{map[string]any{"$patch": "delete", "name": gate}}},
 	}).MaxRetries(0).Do(ctx).Error()
 }
 

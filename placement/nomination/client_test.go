@@ -101,13 +101,12 @@ func TestOneGateOfAPodIsLifted(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"kind":"Pod","apiVersion":"v1"}`)
 	})
-	if err := client.LiftGate(t.Context(), newPod("p", "1"), "example.com/gate", map[string]string{"example.com/rack": "a"}); err != nil {
+	if err := client.LiftGate(t.Context(), newPod("p", "1"), "example.com/gate"); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"PATCH", "/api/v1/namespaces/default/pods/p?fieldManager=muster", "application/strategic-merge-patch+json",
-		`{"metadata":{"uid":"p"},"spec":{"nodeSelector":{"example.com/rack":"a"},` +
-			`"schedulingGates":[{"$patch":"delete","name":"example.com/gate"}]}}`,
+		`{"metadata":{"uid":"p"},"spec":{"schedulingGates":[{"$patch":"delete","name":"example.com/gate"}]}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)

@@ -82,7 +82,7 @@ func (p *process) write(pod *corev1.Pod, what string, change func(*corev1.Pod)) 
 }
 
 // LiftGate implements Client.
-func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string, _ map[string]string) error {
+func (p *process) LiftGate(_ context.Context, pod *corev1.Pod, gate string) error {
 	return p.write(pod, "goes", without(gate))
 }
 

@@ -51,7 +51,7 @@ func (n *Nominator) send(ctx context.Context, w *write) (err error) {
 			err = fmt.Errorf("%s to %q: %w", w.pod.FullName(), w.node, err)
 		}
 	case lifts:
-		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate, nil); err != nil {
+		if err = n.gates.LiftGate(ctx, w.pod.Pod, v1alpha1.AheadGate); err != nil {
 			err = fmt.Errorf("lift the gate of %s: %w", w.pod.FullName(), err)
 		}
 	}

@@ -134,7 +134,7 @@ func (p *packing) divideShare(d int32, size int, to *allotment) bool {
 	}
 	slots := make([]int32, len(p.slotsOfNodes))
 	for node := range slots {
-		if p.slotsOfNodes[node] > 0 && p.tree.within(int32(node), d) { //nolint:gosec // an index of a node
+		if p.slotsOfNodes[node] > 0 && p.tree.within(int32(node), d) {
 			slots[node] = p.slotsOfNodes[node]
 		}
 	}
@@ -178,53 +178,69 @@ func assign(costs [][]int) (columns []int) {
 		return nil
 	}
 	width := len(costs[0])
-	ofRow, ofColumn := make([]int, rows+1), make([]int, width+1) // potentials
-	row, way := make([]int, width+1), make([]int, width+1)       // row[j] has column j, both from 1 on
-	for i := 1; i <= rows; i++ {
-		row[0] = i
-		at := 0
-		least, seen := make([]int, width+1), make([]bool, width+1)
-		for j := range least {
-			least[j] = math.MaxInt
-		}
-		for {
-			seen[at] = true
-			from, delta, next := row[at], math.MaxInt, 0
-			for j := 1; j <= width; j++ {
-				if seen[j] {
-					continue
-				}
-				if c := costs[from-1][j-1] - ofRow[from] - ofColumn[j]; c < least[j] {
-					least[j], way[j] = c, at
-				}
-				if least[j] < delta {
-					delta, next = least[j], j
-				}
-			}
-			for j := range least {
-				if seen[j] {
-					ofRow[row[j]] += delta
-					ofColumn[j] -= delta
-				} else if least[j] != math.MaxInt {
-					least[j] -= delta
-				}
-			}
-			if at = next; row[at] == 0 {
-				break
-			}
-		}
-		for at != 0 {
-			row[at] = row[way[at]]
-			at = way[at]
-		}
+	a := assignment{
+		costs: costs, ofRow: make([]int, rows+1), ofColumn: make([]int, width+1), row: make([]int, width+1), way: make([]int, width+1),
+	}
+	for row := 1; row <= rows; row++ {
+		a.add(row)
 	}
 	columns = make([]int, rows)
-	for j := 1; j <= width; j++ {
-		if i := row[j]; i > 0 {
-			if columns[i-1] = j - 1; costs[i-1][j-1] >= noRoom {
-				return nil
-			}
+	for column, row := range a.row[1:] {
+		if row == 0 {
+			continue
+		}
+		if columns[row-1] = column; costs[row-1][column] >= noRoom {
+			return nil
 		}
 	}
 	return columns
+}
+
+// assignment is how far rows have columns. Both count from 1 on; row 0 and column 0 are none.
+type assignment struct {
+	costs           [][]int
+	ofRow, ofColumn []int // potentials
+	row             []int // that has a column
+	way             []int // from a column back to where it was reached from
+}
+
+// add gives another row a column, and others of the rows before another one where that costs less in sum.
+func (a *assignment) add(row int) {
+	least, seen := make([]int, len(a.row)), make([]bool, len(a.row))
+	for j := range least {
+		least[j] = math.MaxInt
+	}
+	at := 0
+	for a.row[0] = row; a.row[at] != 0; {
+		seen[at] = true
+		at = a.reach(at, least, seen)
+	}
+	for ; at != 0; at = a.way[at] {
+		a.row[at] = a.row[a.way[at]]
+	}
+}
+
+// reach returns the column that is the nearest to the ones that are seen, with the row of one of them, and takes in its distance.
+func (a *assignment) reach(at int, least []int, seen []bool) (next int) {
+	from, delta := a.row[at], math.MaxInt
+	for j := 1; j < len(least); j++ {
+		if seen[j] {
+			continue
+		}
+		if c := a.costs[from-1][j-1] - a.ofRow[from] - a.ofColumn[j]; c < least[j] {
+			least[j], a.way[j] = c, at
+		}
+		if least[j] < delta {
+			delta, next = least[j], j
+		}
+	}
+	for j := range least {
+		if seen[j] {
+			a.ofRow[a.row[j]] += delta
+			a.ofColumn[j] -= delta
+		} else if least[j] != math.MaxInt {
+			least[j] -= delta
+		}
+	}
+	return next
 }

@@ -17,10 +17,15 @@ import (
 // mostLevels is how many levels a page shows at most: a gang may name no more.
 const mostLevels = 3
 
+// mostNetworks bounds the orders of levels that one page shows, and mostGangs the gangs that it names in one domain.
+const mostNetworks, mostGangs = 16, 100
+
 // topologyPage is the domains of one generation of the cluster.
 type topologyPage struct {
 	Generation uint64        `json:"generation"`
 	Networks   []networkPage `json:"networks"`
+	// More is how many other orders of levels gangs name, which are not shown.
+	More int `json:"more,omitempty"`
 }
 
 // networkPage is the domains by the labels of some keys, the uppermost first.
@@ -40,7 +45,7 @@ type domainRow struct {
 	Cordoned    int      `json:"cordoned,omitempty"`
 	Allocatable amounts  `json:"allocatable"`
 	Requested   amounts  `json:"requested"`
-	Gangs       []string `json:"gangs,omitempty"` // namespace/name, in their order
+	Gangs       []string `json:"gangs,omitempty"` // namespace/name, the first ones in their order
 }
 
 // debugTopology shows the domains by the levels that are asked about, or by the levels that gangs ask for.
@@ -50,7 +55,8 @@ func (s *Console) debugTopology(r *http.Request) (inspect.Answer, error) {
 		return nil, err
 	}
 	snap := s.options.Cluster.Snapshot()
-	page := topologyPage{Generation: snap.Generation, Networks: []networkPage{}}
+	page := topologyPage{Generation: snap.Generation, Networks: []networkPage{}, More: max(0, len(all)-mostNetworks)}
+	all = all[:min(len(all), mostNetworks)]
 	for _, levels := range all {
 		page.Networks = append(page.Networks, newNetworkPage(snap, levels))
 	}
@@ -101,7 +107,8 @@ func newNetworkPage(snap *cluster.Snapshot, levels []string) networkPage {
 	}
 	page := networkPage{Levels: levels, Domains: make([]domainRow, 0, len(rows))}
 	for at, row := range rows {
-		row.Gangs = sets.List(gangs[at])
+		names := sets.List(gangs[at])
+		row.Gangs = names[:min(len(names), mostGangs)]
 		page.Domains = append(page.Domains, *row)
 	}
 	slices.SortFunc(page.Domains, func(a, b domainRow) int { return slices.Compare(a.Path, b.Path) })
@@ -167,5 +174,9 @@ func (p topologyPage) Text(t *inspect.Table) {
 				percent(d.Requested.CPU, d.Allocatable.CPU), percent(d.Requested.Memory, d.Allocatable.Memory),
 				inExtended(d.Requested.Extended, d.Allocatable.Extended), cmp.Or(named, "-"))
 		}
+	}
+	if p.More > 0 {
+		t.Gap()
+		t.Title("gangs name %d other orders of levels: ?levels=KEY,KEY shows one", p.More)
 	}
 }

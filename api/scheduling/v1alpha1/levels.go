@@ -21,7 +21,10 @@ func (t Topology) Along(levels []TopologyLevel) (Topology, bool) {
 	levels = slices.DeleteFunc(slices.Clone(levels), func(level TopologyLevel) bool { return level.Key == corev1.LabelHostname })
 	at := make([]int, len(t.Levels)+2) // of a level of t: its level in the list
 	for i, name := range t.Levels {
-		at[i+1] = 1 + slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Key == name || level.Alias == name })
+		at[i+1] = 1 + slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Key == name })
+		if at[i+1] == 0 && t.Name != "" {
+			at[i+1] = 1 + slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Alias == name })
+		}
 		if at[i+1] == 0 {
 			return t, false
 		}

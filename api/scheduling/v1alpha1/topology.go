@@ -49,22 +49,6 @@ func (t *Topology) Asks() bool {
 	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || t.Nodes || len(t.Shares) > 0 || len(t.Levels)+len(t.Slices) > 0
 }
 
-// Enforced returns the keys of labels that make the domain in which a single pod has to be: the lowest one that all pods share, or the
-// ones of a slice do. It is empty where nothing is required. A node is no such domain.
-func (t *Topology) Enforced() (keys []string) {
-	level := max(t.Required, t.SharesLevel)
-	for _, s := range t.Slices {
-		level = max(level, s.Level)
-	}
-	for i, key := range t.Levels[:min(level, len(t.Levels))] {
-		if t.Above != nil {
-			keys = append(keys, t.Above[i]...)
-		}
-		keys = append(keys, key)
-	}
-	return keys
-}
-
 // Check says what is wrong with it for a group that starts with minMember pods.
 func (t *Topology) Check(minMember int) error {
 	if err := t.checkShares(minMember); err != nil {
@@ -174,7 +158,7 @@ func heeded(annotations map[string]string) map[string]string {
 	named := annotations[AnnotationKAITopology] != ""
 	heeded := maps.Clone(annotations)
 	maps.DeleteFunc(heeded, func(name, _ string) bool {
-		return pinned && strings.HasPrefix(name, "kueue.x-k8s.io/podset-") || !named && strings.HasPrefix(name, "kai.scheduler/")
+		return pinned && strings.HasPrefix(name, KueuePodSetPrefix) || !named && strings.HasPrefix(name, "kai.scheduler/")
 	})
 	return heeded
 }

@@ -554,8 +554,6 @@ spec:
   - {name: oldStatus, expression: "dyn(oldObject.?status.orValue({}))"}
   - {name: taints, expression: "dyn(object.?spec.taints.orValue([]))"}
   - {name: oldTaints, expression: "dyn(oldObject.?spec.taints.orValue([]))"}
-  - {name: selector, expression: "dyn(object.?spec.nodeSelector.orValue({}))"}
-  - {name: oldSelector, expression: "dyn(oldObject.?spec.nodeSelector.orValue({}))"}
   - {name: gates, expression: "dyn(object.?spec.schedulingGates.orValue([]))"}
   - {name: oldGates, expression: "dyn(oldObject.?spec.schedulingGates.orValue([]))"}
   - {name: conditions, expression: "dyn(object.?status.conditions.orValue([]))"}
@@ -581,20 +579,11 @@ spec:
     reason: Forbidden
   - expression: |-
       !(request.operation == "UPDATE" && variables.resource in ["pods"]) ||
-      variables.spec.all(k, k in ["nodeSelector","schedulingGates"] ||
+      variables.spec.all(k, k in ["schedulingGates"] ||
         k in variables.oldSpec && variables.spec[k] == variables.oldSpec[k]) &&
-      variables.oldSpec.all(k, k in ["nodeSelector","schedulingGates"] ||
+      variables.oldSpec.all(k, k in ["schedulingGates"] ||
         k in variables.spec)
-    message: 'muster''s account: a pod''s spec stays as it is, except gates and the node selector'
-    reason: Forbidden
-  - expression: |-
-      !(request.operation == "UPDATE" && variables.resource in ["pods"]) ||
-      variables.selector == variables.oldSelector ||
-      variables.oldGates.exists(gate, gate.name == "muster.dev/gang") &&
-      !variables.gates.exists(gate, gate.name == "muster.dev/gang") &&
-      variables.selector[?"kubernetes.io/hostname"] == variables.oldSelector[?"kubernetes.io/hostname"] &&
-      variables.oldSelector.all(k, k in variables.selector && variables.selector[k] == variables.oldSelector[k])
-    message: 'muster''s account: it adds to the node selector of a pod whose gate it takes off, and no single node'
+    message: 'muster''s account: a pod''s spec stays as it is, except gates'
     reason: Forbidden
   - expression: |-
       !(request.operation == "UPDATE" && variables.resource in ["pods"]) ||

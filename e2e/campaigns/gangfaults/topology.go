@@ -74,6 +74,7 @@ type nearness struct {
 	required string
 	size     int // of slices
 	sliced   string
+	prefers  bool // one rack, which it waits for
 }
 
 // askForNearness has most gangs ask for nodes near each other, in scripts with racks.
@@ -85,6 +86,7 @@ func (w *writer) askForNearness(g *gang) {
 		g.match = ""
 	}
 	g.near.required = []string{"", blockKey, rackKey, rackKey, corev1.LabelHostname}[w.rand.IntN(5)]
+	g.near.prefers = g.near.required == blockKey && w.rand.IntN(2) == 0
 	if w.rand.IntN(3) > 0 || g.near.required == corev1.LabelHostname {
 		return
 	}
@@ -97,6 +99,9 @@ func (w *writer) askForNearness(g *gang) {
 func (n nearness) says(says map[string]string) {
 	if n.required != "" {
 		says[v1alpha1.AnnotationRequiredTopology] = n.required
+	}
+	if n.prefers {
+		says[v1alpha1.AnnotationPreferredTopology], says[v1alpha1.AnnotationTopologyWaitFor] = rackKey, "2s"
 	}
 	if n.size > 0 {
 		says[v1alpha1.AnnotationTopologySlices] = fmt.Sprintf("%d@%s", n.size, n.sliced)
