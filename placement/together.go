@@ -21,7 +21,7 @@ func (p *Plan) enough(d *Demand, deadline time.Time) (outcome Outcome, cut bool)
 	if d.Network == nil || d.AtLeast <= 0 || len(d.Pods) < d.AtLeast {
 		return p.PlaceEnough(d.Pods, d.AtLeast, deadline), false
 	}
-	if outcome, cut = p.placeNear(d.Pods, d.AtLeast, d.Network, deadline); !outcome.Kept && !outcome.Late && d.Network.isSoft() {
+	if outcome, cut = p.placeNear(d.Pods, d.AtLeast, d.Network, deadline); !outcome.Kept && d.Network.isSoft() && !p.past(deadline) {
 		return p.PlaceEnough(d.Pods, d.AtLeast, deadline), cut
 	}
 	return outcome, cut

@@ -181,6 +181,8 @@ type Decision struct {
 	Member bool
 	// Node is the place of the pod, "" when any will do.
 	Node string
+	// Only says that no other node will do: it has to be near the other members.
+	Only bool
 }
 
 // Preemption names the pods to evict for a member of a gang.

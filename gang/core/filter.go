@@ -39,9 +39,10 @@ func (e Asked) apply(t *turn) {
 
 // send tells the scheduler of the place of a member.
 func (t *turn) send(p *member) {
-	t.groupOf[p.pod.UID].tries.spoke = true
+	g := t.groupOf[p.pod.UID]
+	g.tries.spoke = true
 	p.told, p.untrue = "", false
-	t.decide(Decision{Member: true, Node: p.place})
+	t.decide(Decision{Member: true, Node: p.place, Only: g.spec != nil && g.spec.Policy.Topology.Binds()})
 }
 
 func (t *turn) refuse(p *member, reason string) {

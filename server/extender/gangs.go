@@ -54,7 +54,7 @@ func (m *members) claim(q *request, of *memory, given advice) (claim, error) {
 		}
 		return decide(m.picker.refuse(q, decision.Reason)), nil
 	case decision.Member:
-		placed, err := m.place(q, of, decision.Node)
+		placed, err := m.place(q, of, &decision)
 		return decide(placed), err
 	default:
 		return leave(given), nil
@@ -62,10 +62,19 @@ func (m *members) claim(q *request, of *memory, given advice) (claim, error) {
 }
 
 // place answers about a member of a gang whose members have places: with its own, if
-// that is among the candidates and still fits, else with the best candidate. Of room that plans of
+// that is among the candidates and still fits, else with the best candidate, unless no other node will do. Of room that plans of
 // the rescheduler keep, the members have taken theirs with their places.
-func (m *members) place(q *request, of *memory, place string) (answer, error) {
-	placed, node, err := m.picker.answerPlanned(q, of, place, m.reservations.LeftBy(q.pod))
+func (m *members) place(q *request, of *memory, d *core.Decision) (answer, error) {
+	left := m.reservations.LeftBy(q.pod)
+	placed, done, err := m.picker.confirm(q, of, d.Node, left)
+	node := d.Node
+	switch {
+	case done:
+	case d.Only:
+		placed, node = m.picker.refuse(q, core.ReasonNoPlace), ""
+	default:
+		placed, node, err = m.picker.choose(q, of, left)
+	}
 	switch {
 	case err != nil:
 	case node == "":

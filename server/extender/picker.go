@@ -41,16 +41,6 @@ func (p *picker) answer(q *request, m *memory, left sets.Set[string]) (answer, e
 	return sifted, nil
 }
 
-// answerPlanned answers with one node, the planned one if it will do, and says which; "" when
-// there is none. The pod counts there, and on its former place until then: nobody can take its
-// room in between.
-func (p *picker) answerPlanned(q *request, m *memory, planned string, left sets.Set[string]) (answered answer, node string, err error) {
-	if confirmed, done, err := p.confirm(q, m, planned, left); done {
-		return confirmed, planned, err
-	}
-	return p.choose(q, m, left)
-}
-
 // judge returns the verdicts of a profile on a pod as if the pod counted nowhere yet, while it
 // counts on.
 func (p *picker) judge(by *predicates.VerdictStore, pod *cluster.Pod) predicates.View {

@@ -49,6 +49,11 @@ func (t *Topology) Asks() bool {
 	return t.Required > 0 || t.Preferred > 0 || t.Balanced > 0 || t.Nodes || len(t.Shares) > 0 || len(t.Levels)+len(t.Slices) > 0
 }
 
+// Binds reports whether pods may go nowhere but as they ask: more than a preference is asked for.
+func (t *Topology) Binds() bool {
+	return t.Required > 0 || t.Balanced > 0 || len(t.Slices)+len(t.Shares) > 0
+}
+
 // Check says what is wrong with it for a group that starts with minMember pods.
 func (t *Topology) Check(minMember int) error {
 	if err := t.checkShares(minMember); err != nil {
