@@ -19,19 +19,44 @@ func TestSharesByExamples(t *testing.T) {
 		want  []int // of each rack, nil for no room
 		lacks Lack
 	}{
-		"three racks":             {of: racks, ask: Ask{Pods: 40, Shares: shares(8, 16, 16)}, want: []int{8, 16, 16}},
-		"a rack too few":          {of: racks, ask: Ask{Pods: 40, Shares: shares(10, 10, 10, 10)}, lacks: Lack{Domains: 3, Within: -1, Share: 10}},
-		"the tightest ones":       {of: of(1, "a 9", "b 5", "c 4", "a 1"), ask: Ask{Pods: 9, Shares: shares(4, 5)}, want: []int{0, 5, 4}},
-		"a share is too large":    {of: of(1, "a 4", "b 3"), ask: Ask{Pods: 7, Shares: shares(2, 5)}, lacks: Lack{Domains: 2, Pods: 4, Share: 5}},
-		"one is lost":             {of: of(1, "a 4", "b 4"), ask: Ask{Pods: 1, Shares: shares(3, 2), There: []Share{{1, 2}, {0, 2}}}, want: []int{1, 0}},
-		"others have the place":   {of: of(1, "a 0", "b 1"), ask: Ask{Pods: 1, Shares: shares(3, 2), There: []Share{{1, 2}, {0, 2}}}, want: []int{0, 1}},
-		"pods in a rack too many": {of: of(1, "a 4", "b 4", "c 4"), ask: Ask{Pods: 2, Shares: shares(3, 2), There: []Share{{0, 1}, {1, 1}, {2, 1}}}},
-		"slices within":           {of: of(1, "a 3 3", "b 2 2 2"), ask: Ask{Pods: 4, Shares: shares(4), Slices: []Slice{{2, 2}}}, want: []int{4, 0}},
-		"a block has them all": {
-			of: of(2, "a x 4", "a y 3", "b z 4", "b w 4"), ask: Ask{Pods: 8, Required: 1, Shares: &Shares{Level: 2, Sizes: []int{4, 4}}}, want: []int{0, 0, 4, 4},
+		"three racks": {of: racks, ask: Ask{Pods: 40, Shares: shares(8, 16, 16)}, want: []int{8, 16, 16}},
+		"a rack too few": {
+			of: racks, ask: Ask{Pods: 40, Shares: shares(10, 10, 10, 10)},
+			lacks: Lack{Domains: 3, Within: -1, Share: 10},
 		},
-		"nodes without a rack are in none": {of: of(1, "a 4", "- 4"), ask: Ask{Pods: 4, Shares: shares(2, 2)}, lacks: Lack{Domains: 1, Within: -1, Share: 2}},
-		"no sum":                           {of: racks, ask: Ask{Pods: 3, Shares: shares(2, 2)}, lacks: Lack{Domains: 3, Within: -1}},
+		"the tightest ones": {
+			of: of(1, "a 9", "b 5", "c 4", "a 1"), ask: Ask{Pods: 9, Shares: shares(4, 5)},
+			want: []int{0, 5, 4},
+		},
+		"a share is too large": {
+			of: of(1, "a 4", "b 3"), ask: Ask{Pods: 7, Shares: shares(2, 5)},
+			lacks: Lack{Domains: 2, Pods: 4, Share: 5},
+		},
+		"one is lost": {
+			of: of(1, "a 4", "b 4"), ask: Ask{Pods: 1, Shares: shares(3, 2), There: []Share{{1, 2}, {0, 2}}},
+			want: []int{1, 0},
+		},
+		"others have the place": {
+			of: of(1, "a 0", "b 1"), ask: Ask{Pods: 1, Shares: shares(3, 2), There: []Share{{1, 2}, {0, 2}}},
+			want: []int{0, 1},
+		},
+		"pods in a rack too many": {
+			of:  of(1, "a 4", "b 4", "c 4"),
+			ask: Ask{Pods: 2, Shares: shares(3, 2), There: []Share{{0, 1}, {1, 1}, {2, 1}}},
+		},
+		"slices within": {
+			of: of(1, "a 3 3", "b 2 2 2"), ask: Ask{Pods: 4, Shares: shares(4), Slices: []Slice{{2, 2}}},
+			want: []int{4, 0},
+		},
+		"a block has them all": {
+			of: of(2, "a x 4", "a y 3", "b z 4", "b w 4"), ask: Ask{Pods: 8, Required: 1, Shares: &Shares{Level: 2, Sizes: []int{4, 4}}},
+			want: []int{0, 0, 4, 4},
+		},
+		"nodes without a rack are in none": {
+			of: of(1, "a 4", "- 4"), ask: Ask{Pods: 4, Shares: shares(2, 2)},
+			lacks: Lack{Domains: 1, Within: -1, Share: 2},
+		},
+		"no sum": {of: racks, ask: Ask{Pods: 3, Shares: shares(2, 2)}, lacks: Lack{Domains: 3, Within: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			division, lack := test.of.tree.Pack(test.of.slots, &test.ask, inTime)

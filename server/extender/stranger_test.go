@@ -162,3 +162,30 @@ func encode(t testing.TB, value any) []byte {
 	}
 	return encoded
 }
+
+// kube-scheduler may not offer the place of a member, and then others only.
+func TestAMemberThatHasToBeNearOthersComesToNoOtherNode(t *testing.T) {
+	for name, near := range map[string]bool{"near each other": true, "as they like": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, benchOptions{gangs: true})
+			for rack, cpu := range map[string]string{"a": "2", "b": "1"} {
+				b.Node(rack, cpu, func(node *corev1.Node) { node.Labels = map[string]string{"example.com/rack": rack} })
+			}
+			var members []*corev1.Pod
+			for _, name := range []string{"m1", "m2"} {
+				pod := servertest.Pod(name, "1")
+				pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+				pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
+				if near {
+					pod.Annotations[v1alpha1.AnnotationRequiredTopology] = "example.com/rack"
+				}
+				members = append(members, b.Pending(pod))
+			}
+			b.postFilter(members[0], "a", "b")
+			got := b.postFilter(members[1], "b")
+			if offered := len(*got.NodeNames) > 0; offered == near {
+				t.Errorf("the other member is offered %v", *got.NodeNames)
+			}
+		})
+	}
+}
