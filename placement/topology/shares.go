@@ -51,7 +51,7 @@ type allotment struct {
 	left int
 }
 
-// mostAllotted bounds how often shares are allotted anew as the nodes of a domain turn out to take fewer pods than have room in it.
+// mostAllotted bounds how often shares are allotted again, as the nodes of a domain turn out to take fewer pods than have room in it.
 const mostAllotted = 64
 
 // allot divides shares over domains within another one, nil if there is no room.
@@ -148,7 +148,7 @@ func (p *packing) divideShare(d int32, size int, to *allotment) bool {
 	return true
 }
 
-// lackOfShares says for which share there is no room, the largest first.
+// lackOfShares names the first share without room, from the largest one on.
 func (p *packing) lackOfShares(within int32) *Lack {
 	lack := &Lack{Within: -1}
 	sizes := slices.Sorted(slices.Values(p.ask.Shares.Sizes))
