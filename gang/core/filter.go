@@ -29,7 +29,7 @@ func (e Asked) apply(t *turn) {
 		t.decide(Decision{Reason: ReasonVictims, Waits: true})
 	case p.stage != pending:
 		t.send(p)
-	case startedAll(parts) && !g.spec.Policy.Topology.Asks():
+	case startedAll(parts) && !parts[0].spec.Policy.Topology.Asks():
 		p.refused = false
 		t.decide(Decision{}) // as room allows
 	default:

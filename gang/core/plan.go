@@ -53,7 +53,6 @@ func (t *attempt) plan() {
 	t.fresh = unplanned(t.parts)
 	began := t.ports.Now()
 	reason := t.findPlaces()
-	// What the group is asked for by now may be unknown: the search takes its time.
 	if g := t.parts[0]; g.spec.Policy.Topology.Asks() && g.counts[pending] > 0 {
 		g.tries.restFrom(t.now, t.now.Sub(began))
 	}
@@ -125,7 +124,7 @@ func (t *attempt) outranks() bool {
 func (t *attempt) search(also Also) (found Places) {
 	found = t.ports.FindPlaces(t.wanted(), also)
 	t.now = t.ports.Now()
-	if found.Outcome == NotFound && !found.Late && len(t.first().spec.Above) > 0 {
+	if g := t.first(); found.Outcome == NotFound && !found.Late && g.spec != nil && len(g.spec.Above) > 0 {
 		t.others(t.unfit(), func() (does, late bool) {
 			instead := t.ports.FindPlaces(t.wanted(), also)
 			t.now = t.ports.Now()

@@ -120,7 +120,7 @@ func (t *attempt) unfit() sets.Set[*group] {
 // time is up. It reports whether one does. If none does, the attempt has its own again.
 func (t *attempt) others(unfit sets.Set[*group], try func() (does, late bool)) bool {
 	g := t.first()
-	if len(g.spec.Above) == 0 {
+	if g.spec == nil || len(g.spec.Above) == 0 { // searches take their time, and the object may have gone meanwhile
 		return false
 	}
 	own, waits, dirty := t.parts, g.waiting, g.dirty
