@@ -125,7 +125,7 @@ func TestAGangIsPlacedInOneDomainOfTheRequiredLevel(t *testing.T) {
 			"",
 		},
 		"shares": {
-			map[string]int{"a/r": 3, "a/s": 2, "a/t": 4},
+			map[string]int{"a/r": 3, "a/s": 2, "a/t": 2},
 			map[string]string{v1alpha1.AnnotationTopologyShares: "4,4,6@" + rackKey},
 			15, 14,
 			map[string]int{"a-r": 6, "a-s": 4, "a-t": 4},
