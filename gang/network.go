@@ -56,14 +56,8 @@ func farOff(lack *placement.Lack) string {
 	case lack.Share > 0 && lack.Value == "":
 		return fmt.Sprintf("there are %d %s, and no other one for a share of %d", lack.Domains, level, lack.Share)
 	case lack.Share > 0:
-		return fmt.Sprintf(
-			"for a share of %d, the next of %d %s is %s, which has room for %d",
-			lack.Share,
-			lack.Domains,
-			level,
-			lack.Value,
-			lack.Pods,
-		)
+		next := fmt.Sprintf("the next of %d %s is %s", lack.Domains, level, lack.Value)
+		return fmt.Sprintf("for a share of %d, %s, which has room for %d", lack.Share, next, lack.Pods)
 	case lack.Domains == 0:
 		return "there are no " + level + " that have all members"
 	case lack.Key == "" && lack.Value == "":
@@ -123,7 +117,7 @@ func (u *unsettled) apart(snap *cluster.Snapshot) bool {
 		return false
 	}
 	domains := map[string]bool{}
-	for _, index := range u.network(snap).Beside {
+	for _, index := range u.beside(snap) {
 		node := snap.Node(index)
 		path := []string{node.Name}
 		if t.Required <= len(t.Levels) {
@@ -153,7 +147,7 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 	}
 	t := along(u.Topology, snap)
 	n := &placement.Network{
-		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: slices.Clone(u.nodes),
+		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: u.beside(snap),
 	}
 	if u.Patient && (len(t.Shares) == 0 || t.Preferred < t.SharesLevel) {
 		n.Required = max(t.Required, t.Preferred)
@@ -166,10 +160,16 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 			n.Slices = append(n.Slices, topology.Slice{Size: s.Size, Level: s.Level})
 		}
 	}
+	return n
+}
+
+// beside returns the nodes of members that have places, each as often as it has some.
+func (u *unsettled) beside(snap *cluster.Snapshot) []int32 {
+	nodes := slices.Clone(u.nodes)
 	for _, name := range u.Beside {
 		if node := snap.NodeByName(name); node != nil {
-			n.Beside = append(n.Beside, node.Index)
+			nodes = append(nodes, node.Index)
 		}
 	}
-	return n
+	return nodes
 }

@@ -129,23 +129,35 @@ func TestSlicesNeedNodesWithTheLabel(t *testing.T) {
 	})
 }
 
-// What muster nominated before the group asked for a rack holds only in one.
-func TestMembersDoNotStayInTwoRacks(t *testing.T) {
-	runAhead(t, func(p *process) {
-		p.racks(map[string]int{"a/r": 2, "a/s": 2})
-		group := podGroup("g", 2)
-		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
-		pods := members("g", 2, "1", gated)
-		nominatedBefore("a-r-0")(pods[0])
-		nominatedBefore("a-s-0")(pods[1])
-		p.set(group)
-		p.set(objects(pods)...)
-		p.after(time.Second)
-		p.after(time.Second)
-		if racks := p.placed("g"); len(racks) != 1 {
-			t.Errorf("the gang starts in %v", racks)
-		}
-	})
+// Room that a former process has kept counts only where it is in one rack.
+func TestMembersStayInOneRackOnly(t *testing.T) {
+	for name, test := range map[string]struct {
+		nodes map[string]int
+		on    []string // nodes that members are nominated to
+		but   string   // where no member has a place
+	}{
+		"two racks":           {map[string]int{"a/r": 2, "a/s": 2}, []string{"a-r-0", "a-s-0"}, ""},
+		"nodes in no rack":    {map[string]int{"a/": 2, "a/t": 4}, []string{"a--0", "a--0", "a--1", "a--1"}, "a-"},
+		"a rack, and no rack": {map[string]int{"a/": 2, "a/t": 4}, []string{"a--0", "a-t-0"}, "a-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				p.racks(test.nodes)
+				group := podGroup("g", int64(len(test.on)))
+				annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+				pods := members("g", len(test.on), "1", gated)
+				for i, node := range test.on {
+					nominatedBefore(node)(pods[i])
+				}
+				p.set(group)
+				p.set(objects(pods)...)
+				p.after(25 * time.Second)
+				if racks := p.placed("g"); len(racks) != 1 || test.but != "" && racks[test.but] > 0 {
+					t.Errorf("the gang has places in %v", racks)
+				}
+			})
+		})
+	}
 }
 
 // kube-scheduler would evict pods of another rack, where the member may not go.
@@ -213,24 +225,5 @@ func TestWhatKueueHasPinnedIsPlacedAsItIs(t *testing.T) {
 		p.after(time.Second)
 		p.filter(pods[0])
 		p.placedIn("g", map[string]int{"a-r": 8})
-	})
-}
-
-// Room that a former process has kept on nodes without the label is no room for a gang that requires a rack.
-func TestNobodyStaysOnNodesOutsideOfEveryRack(t *testing.T) {
-	runAhead(t, func(p *process) {
-		p.racks(map[string]int{"a/": 2, "a/t": 4})
-		group := podGroup("g", 4)
-		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
-		pods := members("g", 4, "1", gated)
-		for i, on := range []string{"a--0", "a--0", "a--1", "a--1"} {
-			nominatedBefore(on)(pods[i])
-		}
-		p.set(group)
-		p.set(objects(pods)...)
-		p.after(25 * time.Second)
-		if placed := p.placed("g"); placed["a-"] > 0 {
-			t.Errorf("places by rack: %v", placed)
-		}
 	})
 }

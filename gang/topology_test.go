@@ -293,7 +293,7 @@ func TestMembersOfSeveralKindsAreNearEachOther(t *testing.T) {
 		want  map[string]int
 	}{
 		"one rack takes both": {[]string{"r 3", "s 7", "t 3"}, 1, map[string]int{"a-s": 2}},
-		"two racks, of which one takes both": {
+		"two racks, and one takes both kinds": {
 			[]string{"r 3", "s 3", "t 4"}, 2, map[string]int{"a-s": 1, "a-t": 2},
 		},
 	} {

@@ -10,7 +10,7 @@ import (
 // process that takes over has the group wait from the beginning.
 type patience struct {
 	since time.Time // zero before it begins
-	tried bool      // the last plan looked for one domain alone
+	tried bool      // the last plan looked for one domain alone, and found none
 }
 
 // begin has the time begin, unless it has before.
@@ -18,6 +18,12 @@ func (p *patience) begin(now time.Time) {
 	if p.since.IsZero() {
 		p.since = now
 	}
+}
+
+// prefers reports whether members ask for one domain of a level that they may do without.
+func (p part) prefers() bool {
+	topology := &p.spec.Policy.Topology
+	return topology.Preferred > topology.Required
 }
 
 // patientUntil returns when a group waits no longer.
@@ -31,8 +37,7 @@ func (p part) lostPatience(now time.Time) bool {
 // isPatient reports whether a group may still wait for what it prefers. A group with a member that has a place, or had one in a
 // former process, does not.
 func (p part) isPatient(now time.Time) bool {
-	topology := &p.spec.Policy.Topology
-	return topology.Preferred > topology.Required && now.Before(p.patientUntil()) && p.counts[pending] == len(p.members) &&
+	return p.prefers() && now.Before(p.patientUntil()) && p.counts[pending] == len(p.members) &&
 		len(p.those(func(m *member) bool { return m.pod.Status.NominatedNodeName != "" })) == 0
 }
 

@@ -153,9 +153,7 @@ func (t *attempt) wantedOf(p part) Wanted {
 		candidates = toFront(candidates, t.asking)
 	}
 	w := p.wanted(candidates)
-	p.patience.begin(t.now)
-	p.patience.tried = p.isPatient(t.now)
-	w.Patient = p.patience.tried
+	w.Patient = p.isPatient(t.now)
 	return w
 }
 
@@ -196,7 +194,7 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits(status.None, "")
-		p.noRoom, p.inTheWay = time.Time{}, ""
+		p.noRoom, p.inTheWay, p.patience.tried = time.Time{}, "", false
 		if (leads || p.spec.Policy.Topology.Asks()) && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
@@ -207,8 +205,10 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 // the others.
 func (t *attempt) noPlaces(found *Places) {
 	why := found.Why
-	if found.Patient {
-		why = t.parts[slices.IndexFunc(t.parts, func(p part) bool { return p.patience.tried })].waitsFor() + why
+	for _, p := range t.parts {
+		if p.patience.tried = found.Patient && p.prefers(); p.patience.tried {
+			why = p.waitsFor() + found.Why
+		}
 	}
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
@@ -270,8 +270,9 @@ func (t *attempt) foundNoRoom() {
 }
 
 // planBy has a group planned by the profile that is in force for it. Results of another profile do not hold any
-// more.
+// more. Its patience begins, if it has not before.
 func (t *attempt) planBy(g *group) {
+	g.patience.begin(t.now)
 	if store := t.view.Profile(g.schedulerName); store != g.store {
 		g.store, g.looked = store, 0
 	}

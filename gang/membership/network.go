@@ -3,7 +3,6 @@ package membership
 import (
 	"iter"
 	"maps"
-	"strings"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -27,8 +26,7 @@ func sharedTopology(first *cluster.Pod, members iter.Seq[*cluster.Pod]) (v1alpha
 	return policy.Topology, err
 }
 
-// networkOf returns the annotations about the network that count for a member, for the caller to change. Kueue's do not where Kueue
-// has obeyed them: each member has to say so, as the workloads of members may differ.
+// networkOf returns the annotations about the network that count for a member, for the caller to change.
 func networkOf(member *cluster.Pod) map[string]string {
 	of := maps.Clone(member.Affiliation.Network)
 	for name, value := range v1alpha1.TopologyOf(member.Annotations) {
@@ -36,9 +34,6 @@ func networkOf(member *cluster.Pod) map[string]string {
 			of = map[string]string{}
 		}
 		of[name] = value
-	}
-	if _, pinned := of[v1alpha1.AnnotationKueueWorkload]; pinned {
-		maps.DeleteFunc(of, func(name, _ string) bool { return strings.HasPrefix(name, v1alpha1.KueuePodSetPrefix) })
 	}
 	return of
 }

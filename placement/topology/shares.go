@@ -29,18 +29,21 @@ func (t *Tree) packShares(slots []int32, ask *Ask, late func() bool) (*Division,
 	candidates, lack := p.candidates()
 	var best *allotment
 	for _, within := range candidates {
-		if late() {
+		if p.cut = late(); p.cut {
+			lack = nil
 			break
 		}
-		if a := p.allot(within); a != nil && (best == nil || a.left < best.left) {
-			best = a
-		} else if a == nil {
+		switch a := p.allot(within); {
+		case a == nil:
 			lack = p.lackOfShares(within)
+		case best == nil || a.left < best.left:
+			best = a
 		}
 	}
 	if best == nil {
 		return nil, lack
 	}
+	best.Late = best.Late || p.cut
 	t.sort(&best.Division)
 	return &best.Division, nil
 }
@@ -98,11 +101,7 @@ const (
 // domainsOf returns the domains of the level of shares within another one.
 func (p *packing) domainsOf(within int32) (domains []int32) {
 	for _, d := range p.tree.at(p.ask.Shares.Level) {
-		at := d
-		for p.tree.domains[at].level > p.tree.domains[within].level {
-			at = p.tree.domains[at].parent
-		}
-		if at == within && !p.tree.domains[d].lacks {
+		if !p.tree.domains[d].lacks && p.tree.above(d, p.tree.domains[within].level) == within {
 			domains = append(domains, d)
 		}
 	}
@@ -133,11 +132,11 @@ func (p *packing) divideShare(d int32, size int, to *allotment) bool {
 		return true
 	}
 	slots := make([]int32, len(p.slotsOfNodes))
-	for node := range slots {
-		if p.slotsOfNodes[node] > 0 && p.tree.within(int32(node), d) {
+	p.tree.walk(d, func(node int32) {
+		if int(node) < len(slots) {
 			slots[node] = p.slotsOfNodes[node]
 		}
-	}
+	})
 	division, _ := p.tree.Pack(slots, ask, p.late)
 	if division == nil {
 		return false

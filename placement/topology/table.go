@@ -8,9 +8,9 @@ import (
 // table has what each number of pods in a part of a tree costs, up to all that have room and are asked for. Parts that are alike
 // have one table.
 //
-// Where any number of pods may be in a part, or any number of whole slices, the cost is that of the domains that are used, whose
-// room they need not fill. Such a table is a list of steps, which are far fewer than the pods. Where the number itself matters, as
-// for balance, a table has an entry for each.
+// A table of steps is for parts that take any number of pods, or of whole slices: the cost is that of the domains in use, however
+// full these are, and there are far fewer steps than pods. Where the number of pods itself matters, as for balance, a table has an
+// entry for each number.
 type table struct {
 	id    int
 	unit  int // pods are a multiple of it
@@ -82,7 +82,7 @@ func (p *packing) costs(d int32) *table {
 	})
 }
 
-// stepped is the table of steps of a domain, by that of what is below it.
+// stepped returns the table of steps of a domain, made of the table of the domains below it.
 func (p *packing) stepped(d int32, below *table) *table {
 	steps := []step{{room: int(p.slots[d])}}
 	if below != nil {
@@ -99,7 +99,7 @@ func (p *packing) stepped(d int32, below *table) *table {
 	return t
 }
 
-// counted is the table of a domain with an entry for each number of pods.
+// counted returns the table of a domain with an entry for each number of pods, made likewise.
 func (p *packing) counted(d int32, below *table) *table {
 	t, own, level := &table{unit: 1, costs: make([]cost, min(int(p.slots[d]), p.ask.Pods)+1)}, p.own(d), p.tree.domains[d].level
 	for pods := range t.costs {

@@ -66,17 +66,17 @@ func New(nodes []Node, levels int) *Tree {
 		t.byLevel[next[level]] = int32(i)
 		next[level]++
 	}
-	t.walk(0)
+	t.walk(0, func(node int32) { t.place[node] = int32(len(t.place)) }) //nolint:gosec // no more than there are nodes
 	return t
 }
 
-// walk puts the nodes of a domain in their order.
-func (t *Tree) walk(d int32) {
+// walk visits the nodes of a domain in their order.
+func (t *Tree) walk(d int32, visit func(node int32)) {
 	if node := t.domains[d].node; node >= 0 {
-		t.place[node] = int32(len(t.place)) //nolint:gosec // no more than there are nodes
+		visit(node)
 	}
 	for _, child := range t.domains[d].children {
-		t.walk(child)
+		t.walk(child, visit)
 	}
 }
 
@@ -150,12 +150,14 @@ func (t *Tree) Near(a, b int32, level int) bool {
 }
 
 // up returns the domain of a level that a node is in.
-func (t *Tree) up(node int32, level int) int32 {
-	at := t.nodes[node]
-	for t.domains[at].level > level {
-		at = t.domains[at].parent
+func (t *Tree) up(node int32, level int) int32 { return t.above(t.nodes[node], level) }
+
+// above returns the domain of a level that another domain is in, itself at its own level or at one below.
+func (t *Tree) above(d int32, level int) int32 {
+	for t.domains[d].level > level {
+		d = t.domains[d].parent
 	}
-	return at
+	return d
 }
 
 // at returns the domains of a level.

@@ -53,7 +53,7 @@ func (t Topology) Along(levels []TopologyLevel) (Topology, bool) {
 	}
 	next.Shares, next.SharesLevel = t.Shares, to[at[t.SharesLevel]]
 	floor := max(next.Required, next.SharesLevel)
-	for _, s := range t.Slices { // one that is at a level above that of what it divides is whole in any case
+	for _, s := range t.Slices { // a slice at a level above the one that it divides is whole in any case
 		floor = max(floor, to[at[s.Level]])
 		next.Slices = append(next.Slices, TopologySlice{Size: s.Size, Level: floor})
 	}

@@ -129,8 +129,8 @@ const (
 // Kueue's annotations of templates of pods, which are taken as they are. Where one of muster's own says the same, that one
 // counts.
 const (
-	// KueuePodSetPrefix begins the names of all of them.
-	KueuePodSetPrefix = "kueue.x-k8s.io/podset-"
+	// kueuePodSet begins the names of these but the last.
+	kueuePodSet = "kueue.x-k8s.io/podset-"
 	// AnnotationKueueRequiredTopology is AnnotationRequiredTopology.
 	AnnotationKueueRequiredTopology = "kueue.x-k8s.io/podset-required-topology"
 	// AnnotationKueuePreferredTopology is AnnotationPreferredTopology.

@@ -89,7 +89,7 @@ const (
 
 // topology reads the annotations about the network: muster's, or else Kueue's or KAI's.
 func topology(errs *field.ErrorList, annotations map[string]string) (t Topology) {
-	annotations = heeded(annotations)
+	annotations = said(annotations)
 	if t.Name = annotations[AnnotationKAITopology]; t.Name != "" && len(validation.IsDNS1123Subdomain(t.Name)) > 0 {
 		*errs = append(*errs, field.Invalid(annotation(AnnotationKAITopology), fields.Brief(t.Name), "must be the name of a Topology"))
 		return Topology{}
@@ -156,29 +156,33 @@ func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy s
 	return wait
 }
 
-// heeded returns annotations without the ones of Kueue that Kueue has obeyed itself, and without KAI's where no Topology is named:
-// they mean nothing to KAI then.
-func heeded(annotations map[string]string) map[string]string {
-	_, pinned := annotations[AnnotationKueueWorkload]
-	named := annotations[AnnotationKAITopology] != ""
-	heeded := maps.Clone(annotations)
-	maps.DeleteFunc(heeded, func(name, _ string) bool {
-		return pinned && strings.HasPrefix(name, KueuePodSetPrefix) || !named && strings.HasPrefix(name, "kai.scheduler/")
-	})
-	return heeded
+// said returns the annotations about the network that count. KAI's mean nothing to KAI where no Topology is named.
+func said(annotations map[string]string) map[string]string {
+	said := maps.Collect(TopologyOf(annotations))
+	if said[AnnotationKAITopology] == "" {
+		maps.DeleteFunc(said, func(name, _ string) bool { return strings.HasPrefix(name, "kai.scheduler/") })
+	}
+	return said
 }
 
-// TopologyOf yields the annotations about the network: all that [DecodePolicy] reads a Topology of.
+// TopologyOf yields the annotations about the network: all that [DecodePolicy] reads a Topology of. Kueue's are left out where Kueue
+// has obeyed them itself.
 func TopologyOf(annotations map[string]string) iter.Seq2[string, string] {
+	_, pinned := annotations[AnnotationKueueWorkload]
 	return func(yield func(name, value string) bool) {
 		for _, name := range []string{
 			AnnotationRequiredTopology, AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologySlices,
-			AnnotationTopologyShares, AnnotationBalancedTopology, AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology,
-			AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
-			AnnotationKueueSlices, AnnotationKueueWorkload, AnnotationKAITopology, AnnotationKAIRequiredTopology,
-			AnnotationKAIPreferredTopology, AnnotationKAISegmentSize, AnnotationKAISegmentTopology, AnnotationKAISegmentPreferred,
+			AnnotationTopologyShares, AnnotationBalancedTopology,
+			AnnotationKueueRequiredTopology, AnnotationKueuePreferredTopology, AnnotationKueueSliceTopology, AnnotationKueueSliceSize,
+			AnnotationKueueSlices,
+			AnnotationKAITopology, AnnotationKAIRequiredTopology, AnnotationKAIPreferredTopology, AnnotationKAISegmentSize,
+			AnnotationKAISegmentTopology, AnnotationKAISegmentPreferred,
 		} {
-			if value, is := annotations[name]; is && !yield(name, value) {
+			value, is := annotations[name]
+			if !is || pinned && strings.HasPrefix(name, kueuePodSet) {
+				continue
+			}
+			if !yield(name, value) {
 				return
 			}
 		}
