@@ -69,7 +69,8 @@ func TestPagesNameTheVersionsThatTheyAreHeldAgainst(t *testing.T) {
 	for page, module := range map[string]string{
 		"jobset": "sigs.k8s.io/jobset", "kubeflow-trainer": "github.com/kubeflow/trainer/v2",
 		"kuberay": "github.com/ray-project/kuberay/ray-operator", "kueue": "sigs.k8s.io/kueue", "leaderworkerset": "sigs.k8s.io/lws",
-		"mpi-operator": "github.com/kubeflow/mpi-operator", "spark": "github.com/kubeflow/spark-operator/v2",
+		"mpi-operator": "github.com/kubeflow/mpi-operator", "operators": "github.com/NVIDIA/KAI-scheduler",
+		"spark": "github.com/kubeflow/spark-operator/v2",
 	} {
 		content, err := os.ReadFile(filepath.Join("../../docs/beside", page+".md"))
 		if err != nil {
