@@ -116,8 +116,10 @@ type Affiliation struct {
 	Together []string
 	// Above are the groups of groups that its gang is in, the uppermost first; nil when it is in none.
 	Above []GroupOfGroups
-	// Network has annotations about the network that count as its own where it lacks them; nil for none.
+	// Network has annotations about the network that count as its own where it lacks them; nil for none. Within are demands that its
+	// gang shares with others, the outermost first; nil for none.
 	Network map[string]string
+	Within  []Common
 	// Why says in words what makes it a member, or why it is none.
 	Why string
 	// Late says in words which pods of its owner are made only once others have started, "" for none.
@@ -147,7 +149,17 @@ func (a *Affiliation) owner() types.UID {
 // AsksAsMuchAs reports whether the same is asked for two members of a gang.
 func (a *Affiliation) AsksAsMuchAs(other *Affiliation) bool {
 	return a.MinMember == other.MinMember && a.Assisted == other.Assisted && slices.Equal(a.Together, other.Together) &&
-		slices.Equal(a.Above, other.Above) && maps.Equal(a.Network, other.Network)
+		slices.Equal(a.Above, other.Above) && maps.Equal(a.Network, other.Network) && slices.EqualFunc(a.Within, other.Within, Common.equal)
+}
+
+// Common is a demand of several gangs on the network: one domain has the pods of all.
+type Common struct {
+	Name    string            // of the group of groups or of the owner that has these gangs
+	Network map[string]string // annotations that say which domain
+}
+
+func (c Common) equal(other Common) bool {
+	return c.Name == other.Name && maps.Equal(c.Network, other.Network)
 }
 
 // GroupOfGroups has gangs, or groups of groups, that start together: enough of them.

@@ -14,29 +14,29 @@ import (
 	"muster.dev/muster/placement/topology"
 )
 
-// asksNetwork reports whether members of one of the parts ask something of the network.
-func asksNetwork(parts []core.Wanted) bool {
-	return slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Topology.Asks() })
+// asksNetwork reports whether members of one of the parts ask something of the network, for themselves or with others.
+func asksNetwork(s core.Search) bool {
+	return len(s.Within) > 0 || slices.ContainsFunc(s.Parts, func(w core.Wanted) bool { return w.Topology.Asks() })
 }
 
 // placePatiently is placeAll for members that may wait for one domain of a level. They do not where none would have room for them if
 // it were empty.
-func placePatiently(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, string, *shortage) {
+func placePatiently(plan *placement.Plan, s core.Search, deadline time.Time) ([]placement.Place, string, *shortage) {
 	before := plan.Mark()
-	places, without, none := placeAll(plan, parts, deadline)
-	if none == nil || !slices.ContainsFunc(parts, func(w core.Wanted) bool { return w.Patient }) {
+	places, without, none := placeAll(plan, s, deadline)
+	if none == nil || !slices.ContainsFunc(s.Parts, func(w core.Wanted) bool { return w.Patient }) {
 		return places, without, none
 	}
 	plan.Return(before)
 	vain := false
-	others := slices.Clone(parts)
-	for i := range others {
-		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
-			others[i].Patient, vain = false, true
+	s.Parts = slices.Clone(s.Parts)
+	for i := range s.Parts {
+		if u := (unsettled{Wanted: s.Parts[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
+			s.Parts[i].Patient, vain = false, true
 		}
 	}
 	if vain {
-		return placePatiently(plan, others, deadline)
+		return placePatiently(plan, s, deadline)
 	}
 	none.patient = true
 	return nil, "", none
@@ -60,6 +60,8 @@ func farOff(lack *placement.Lack) string {
 		return fmt.Sprintf("for a share of %d, %s, which has room for %d", lack.Share, next, lack.Pods)
 	case lack.Domains == 0:
 		return "there are no " + level + " that have all members"
+	case lack.Key != "" && lack.Value == "":
+		return fmt.Sprintf("none of %d %s has room for pods of each kind", lack.Domains, level)
 	case lack.Key == "" && lack.Value == "":
 		return fmt.Sprintf("there is room for %d in whole slices", lack.Pods)
 	default:
@@ -94,9 +96,18 @@ func nameOf(t *v1alpha1.Topology) cluster.TopologyName {
 	return cluster.TopologyName{Group: v1alpha1.GroupKAI, Name: t.Name}
 }
 
-// unlisted says in words why the Topology that members name is of no use to them, "" where it is.
-func (u *unsettled) unlisted(snap *cluster.Snapshot) string {
-	t := &u.Topology
+// unlisted says in words why a Topology that members name is of no use to them, "" where it is.
+func unlisted(s core.Search, u unsettled, snap *cluster.Snapshot) string {
+	why := unlistedIn(&u.Topology, snap)
+	for i := range s.Within {
+		if why == "" {
+			why = unlistedIn(&s.Within[i].Topology, snap)
+		}
+	}
+	return why
+}
+
+func unlistedIn(t *v1alpha1.Topology, snap *cluster.Snapshot) string {
 	if t.Name == "" {
 		return ""
 	}
@@ -165,8 +176,21 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 
 // beside returns the nodes of members that have places, each as often as it has some.
 func (u *unsettled) beside(snap *cluster.Snapshot) []int32 {
-	nodes := slices.Clone(u.nodes)
-	for _, name := range u.Beside {
+	return append(slices.Clone(u.nodes), indexesOf(u.Beside, snap)...)
+}
+
+// besideAll is beside for all groups that share a domain.
+func besideAll(c *core.Common, left []unsettled, snap *cluster.Snapshot) []int32 {
+	nodes := indexesOf(c.Beside, snap)
+	for _, part := range c.Parts {
+		nodes = append(nodes, left[part].nodes...)
+	}
+	return nodes
+}
+
+// indexesOf returns the indexes of the nodes of some names that are there.
+func indexesOf(names []string, snap *cluster.Snapshot) (nodes []int32) {
+	for _, name := range names {
 		if node := snap.NodeByName(name); node != nil {
 			nodes = append(nodes, node.Index)
 		}

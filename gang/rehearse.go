@@ -82,7 +82,8 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 			plan.Take(pod, node.Index)
 		}
 	}
-	settled, left, together := rehearse(plan, sought.Parts, o.machine.clock.Now().Add(o.patience))
+	search := core.Search{Store: store, Parts: sought.Parts, Within: sought.Within}
+	settled, left, together := rehearse(plan, search, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
 		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
@@ -93,7 +94,11 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 		if i >= len(together.Enough) {
 			continue
 		}
-		p.Found += min(together.Enough[i].Placed, left[i].missing())
+		if placed := together.Enough[i].Placed; together.Kept || len(sought.Within) == 0 {
+			p.Found += min(placed, left[i].missing())
+		} else {
+			p.Found += placed // of all parts
+		}
 		if lack := together.Enough[i].Lack; lack != nil && p.Lacks == "" {
 			p.Lacks = farOff(lack)
 		}

@@ -27,12 +27,12 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	pods := podsOf(s.Parts)
 	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
-	places, without, not := placePatiently(plan, s.Parts, p.budget.deadline())
+	places, without, not := placePatiently(plan, s, p.budget.deadline())
 	p.took.Observe(p.clock.Since(started).Seconds())
 	if not != nil {
 		p.budget.short = p.budget.short || not.late
 		none := core.Places{Why: not.why, Some: not.some, Late: not.late, Patient: not.patient}
-		if also.Claims && !asksNetwork(s.Parts) {
+		if also.Claims && !asksNetwork(s) {
 			none.Claims = p.claims(s)
 		}
 		return none
@@ -61,7 +61,7 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 	plan := p.newPlan(s.Store, pods)
 	defer plan.Close()
 	evictions := placement.NewEvictions(plan, p.sparing(pods, terms.May))
-	if asksNetwork(s.Parts) {
+	if asksNetwork(s) {
 		return core.Evictions{Why: "nobody is evicted yet for gangs that ask something of the network"}
 	}
 	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
@@ -107,7 +107,7 @@ func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) 
 	}
 	deadline := p.budget.deadline()
 	return p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
-		places, _, _ := placeAll(plan, s.Parts, deadline)
+		places, _, _ := placeAll(plan, s, deadline)
 		for _, place := range places {
 			nodes = append(nodes, place.Node)
 		}
@@ -219,13 +219,17 @@ type shortage struct {
 
 // placeAll finds places for the members of all parts: for the number of each that must start together, before
 // any part gets more. It says why the others have none.
-func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (places []placement.Place, without string, none *shortage) {
-	places, left, together := rehearse(plan, parts, deadline)
+func placeAll(plan *placement.Plan, s core.Search, deadline time.Time) (places []placement.Place, without string, none *shortage) {
+	places, left, together := rehearse(plan, s, deadline)
 	if !together.Kept {
 		i := len(together.Enough) - 1
 		outcome := together.Enough[i]
-		why := shortfall(outcome, left[i].settled, left[i].AtLeast, i, plan.Snapshot().NodeCount())
-		why += left[i].unlisted(plan.Snapshot())
+		settled, atLeast := left[i].settled, left[i].AtLeast
+		if len(s.Within) > 0 { // the outcome is of all parts
+			settled, atLeast = sum(left)
+		}
+		why := shortfall(outcome, settled, atLeast, i, plan.Snapshot().NodeCount())
+		why += unlisted(s, left[i], plan.Snapshot())
 		if together.Cut {
 			why += "; not every way to place them was tried"
 		}
@@ -245,20 +249,20 @@ func placeAll(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (pl
 
 // rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others
 // beside them.
-func rehearse(plan *placement.Plan, parts []core.Wanted, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
-	before := plan.Mark()
-	places, left := settle(parts, plan.Stay)
-	if len(places) == 0 || !asksNetwork(parts) {
-		return places, left, plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+func rehearse(plan *placement.Plan, s core.Search, deadline time.Time) ([]placement.Place, []unsettled, placement.Together) {
+	before, snap := plan.Mark(), plan.Snapshot()
+	places, left := settle(s.Parts, plan.Stay)
+	if len(places) == 0 || !asksNetwork(s) {
+		return places, left, plan.PlaceTogether(demandsOf(s, left, snap), deadline)
 	}
-	if !slices.ContainsFunc(left, func(u unsettled) bool { return u.apart(plan.Snapshot()) }) {
-		if together := plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline); together.Kept || together.Late {
+	if !slices.ContainsFunc(left, func(u unsettled) bool { return u.apart(snap) }) {
+		if together := plan.PlaceTogether(demandsOf(s, left, snap), deadline); together.Kept || together.Late {
 			return places, left, together
 		}
 	}
 	plan.Return(before)
-	places, left = settle(parts)
-	return places, left, plan.PlaceTogether(demandsOf(left, plan.Snapshot()), deadline)
+	places, left = settle(s.Parts)
+	return places, left, plan.PlaceTogether(demandsOf(s, left, snap), deadline)
 }
 
 // shortfall says in words why too few members got a place. settled members had one before, and others of the gangs that start
@@ -299,11 +303,29 @@ type unsettled struct {
 // missing returns how many more places there must be.
 func (u *unsettled) missing() int { return u.AtLeast - u.settled }
 
+// sum returns how many members of all parts stay, and how many have to have places.
+func sum(left []unsettled) (settled, atLeast int) {
+	for i := range left {
+		settled, atLeast = settled+left[i].settled, atLeast+left[i].AtLeast
+	}
+	return settled, atLeast
+}
+
 // demandsOf returns what is demanded for members that are not settled.
-func demandsOf(left []unsettled, snap *cluster.Snapshot) []placement.Demand {
+func demandsOf(s core.Search, left []unsettled, snap *cluster.Snapshot) []placement.Demand {
 	demands := make([]placement.Demand, len(left))
 	for i := range left {
 		demands[i] = placement.Demand{Pods: left[i].Pods, AtLeast: left[i].missing(), Network: left[i].network(snap)}
+	}
+	for i := range s.Within {
+		c := &s.Within[i]
+		t := along(c.Topology, snap)
+		common := &placement.Common{
+			Levels: t.Levels, Above: t.Above, Required: t.Required, Preferred: t.Preferred, Beside: besideAll(c, left, snap),
+		}
+		for _, part := range c.Parts {
+			demands[part].Within = append(demands[part].Within, common)
+		}
 	}
 	return demands
 }

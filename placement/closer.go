@@ -70,7 +70,8 @@ func (c *closer) together() {
 		if c.worth.Domains(level) < 2 {
 			return
 		}
-		candidates, is := c.roomy(level), false
+		c.plan.Return(c.before)
+		candidates, is := c.roomy(c.pods, level, c.tree.Roomy(nil, level, 0)), false
 		for _, node := range candidates[:min(len(candidates), mostTogether)] {
 			is = c.try([]func(int32) bool{c.near(node, level)}, nil) || is
 		}
@@ -78,20 +79,6 @@ func (c *closer) together() {
 			return
 		}
 	}
-}
-
-// roomy returns a node of each domain of a level with room for all pods of each kind.
-func (c *closer) roomy(level int) (nodes []int32) {
-	c.plan.Return(c.before)
-	for i, kind := range c.kinds(c.pods) {
-		roomy := c.tree.Roomy(c.slots(kind[0]), level, len(kind))
-		if i == 0 {
-			nodes = roomy
-			continue
-		}
-		nodes = slices.DeleteFunc(nodes, func(node int32) bool { return !slices.Contains(roomy, node) })
-	}
-	return nodes
 }
 
 // near returns whether a node is in a domain, or in one of its level that has pods of the group already.

@@ -21,40 +21,9 @@ type Network struct {
 	Shares             *topology.Shares // nil for none
 	// Beside are indexes of nodes that other pods of the group have already, each as often as it has some.
 	Beside []int32
-}
-
-// level numbers the domains of a level.
-type level struct {
-	domains []*cluster.Domains // of its keys
-	known   []map[[2]int32]int32
-}
-
-func (n *Network) level(i int, snap *cluster.Snapshot) (l level) {
-	if i < len(n.Above) {
-		for _, key := range n.Above[i] {
-			l.domains, l.known = append(l.domains, snap.Domains(key)), append(l.known, map[[2]int32]int32{})
-		}
-	}
-	l.domains = append(l.domains, snap.Domains(n.Levels[i]))
-	return l
-}
-
-// of returns the number of the domain that a node is in, -1 where it lacks one of the labels.
-func (l *level) of(node int32) int32 {
-	at := l.domains[0].Of(node)
-	for i, known := range l.known {
-		pair := [2]int32{at, l.domains[i+1].Of(node)}
-		if pair[0] < 0 || pair[1] < 0 {
-			return -1
-		}
-		number, is := known[pair]
-		if !is {
-			number = int32(len(known)) //nolint:gosec // no more than there are nodes
-			known[pair] = number
-		}
-		at = number
-	}
-	return at
+	// within reports whether pods may come to a node, nil for all nodes, and except are as in [topology.Ask]: see [Common].
+	within func(node int32) bool
+	except []int32
 }
 
 // isSoft reports whether pods may go anywhere if there are no places as they ask.
@@ -182,7 +151,7 @@ func (p *Plan) near(n *Network, deadline time.Time) *nearness {
 	return &nearness{
 		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
 		alike: map[*cluster.Pod]predicates.Class{}, most: map[predicates.Class]map[int32]int32{},
-		each: map[predicates.Class]int32{},
+		each: map[predicates.Class]int32{}, except: slices.Clone(n.except),
 	}
 }
 
@@ -320,7 +289,7 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 	slots := make([]int32, p.Snapshot().IndexEnd())
 	for i := range slots {
 		node := int32(i)
-		if p.Snapshot().Node(node) == nil || p.avoided[node] || s.open != nil && !s.open(node) || trial.Verdict(node) != predicates.Fits {
+		if p.Snapshot().Node(node) == nil || p.avoided[node] || !s.mayHave(node) || trial.Verdict(node) != predicates.Fits {
 			continue
 		}
 		slots[i] = int32(Slots(p.Node(node), pod)) //nolint:gosec // no more than a node may have pods
@@ -332,6 +301,11 @@ func (s *nearness) slots(pod *cluster.Pod) []int32 {
 		}
 	}
 	return slots
+}
+
+// mayHave reports whether pods may come to a node, whatever predicates say.
+func (s *nearness) mayHave(node int32) bool {
+	return (s.network.within == nil || s.network.within(node)) && (s.open == nil || s.open(node))
 }
 
 // put puts pods of one kind on nodes as they are divided. It reports false if some do not fit, and has noted then how many do on

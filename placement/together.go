@@ -12,8 +12,9 @@ type Demand struct {
 	Pods []*cluster.Pod // in their order
 	// AtLeast is how many of them have to have places before a pod of any group has one.
 	AtLeast int
-	// Network has their demands on the network, nil for none.
+	// Network has their demands on the network, nil for none. Within are domains that they share with other groups, the outermost first.
 	Network *Network
+	Within  []*Common
 }
 
 // enough places the least number of pods of a group.
@@ -56,9 +57,12 @@ type Together struct {
 // PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes the best
 // node for each pod in its order, like [Plan.PlaceAll]. It tries other orders and other nodes only if that leaves a group with
 // too few, and takes up to a quarter of the time that is left. Pods that ask something of the network have the nodes that it
-// leaves them, and no other orders are tried unless they would do without. If there are too few places all the same, the plan is
-// as it was before.
+// leaves them, and no other orders are tried unless they would do without. Where groups share domains, see [Common], Enough has one
+// outcome for all of them if there are too few places. If there are too few all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
+	if slices.ContainsFunc(demands, func(d Demand) bool { return len(d.Within) > 0 }) {
+		return p.placeInCommon(demands, deadline)
+	}
 	before := p.Mark()
 	for i := range demands {
 		enough, cut := p.enough(&demands[i], deadline)

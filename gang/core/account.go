@@ -92,6 +92,7 @@ func (a Account) awaits(of int) string {
 type Sought struct {
 	SchedulerName string // of the profile that plans it
 	Parts         []Wanted
+	Within        []Common
 	// Lower are the members that have places in gangs of lower priority, which give way, and LowerOn their nodes.
 	Lower   []*cluster.Pod
 	LowerOn []string
@@ -117,6 +118,7 @@ func (s *State) Seek(key membership.Key, at Moment) (Sought, bool) {
 		}
 		sought.Parts = append(sought.Parts, p.wanted(p.plannable(at.Now)))
 	}
+	sought.Within = s.commons(parts)
 	sought.Lower, sought.LowerOn = s.Lower(g.priority)
 	return sought, true
 }

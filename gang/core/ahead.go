@@ -219,7 +219,7 @@ func (t leading) mayGo(g *group) func(*member) bool {
 	if not != nil || !startedAll(parts) {
 		return func(*member) bool { return false }
 	}
-	noPlace := !t.limits.WaitWhenShort && g.looked != 0 && !parts[0].spec.Policy.Topology.Asks() // nobody else obeys that
+	noPlace := !t.limits.WaitWhenShort && g.looked != 0 && !parts[0].spec.AsksNetwork() // nobody else obeys that
 	return func(p *member) bool {
 		return p.stage == due && p.hasItsRoom() || noPlace && p.stage == pending && p.ready()
 	}

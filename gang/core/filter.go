@@ -29,7 +29,7 @@ func (e Asked) apply(t *turn) {
 		t.decide(Decision{Reason: ReasonVictims, Waits: true})
 	case p.stage != pending:
 		t.send(p)
-	case startedAll(parts) && !parts[0].spec.Policy.Topology.Asks():
+	case startedAll(parts) && !parts[0].spec.AsksNetwork():
 		p.refused = false
 		t.decide(Decision{}) // as room allows
 	default:
@@ -42,7 +42,7 @@ func (t *turn) send(p *member) {
 	g := t.groupOf[p.pod.UID]
 	g.tries.spoke = true
 	p.told, p.untrue = "", false
-	t.decide(Decision{Member: true, Node: p.place, Only: g.spec != nil && g.spec.Policy.Topology.Binds()})
+	t.decide(Decision{Member: true, Node: p.place, Only: g.spec != nil && g.spec.BindsPlaces()})
 }
 
 func (t *turn) refuse(p *member, reason string) {

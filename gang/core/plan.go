@@ -53,7 +53,7 @@ func (t *attempt) plan() {
 	t.fresh = unplanned(t.parts)
 	began := t.ports.Now()
 	reason := t.findPlaces()
-	if g := t.parts[0]; g.spec.Policy.Topology.Asks() && g.counts[pending] > 0 {
+	if g := t.parts[0]; g.spec.AsksNetwork() && g.counts[pending] > 0 {
 		g.tries.restFrom(t.now, t.now.Sub(began))
 	}
 	t.ends(reason)
@@ -144,6 +144,7 @@ func (t *attempt) wanted() Search {
 	for _, p := range t.parts {
 		s.Parts = append(s.Parts, t.wantedOf(p))
 	}
+	s.Within = t.commons(t.parts)
 	return s
 }
 
@@ -195,7 +196,7 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 	for _, p := range t.parts { // why it waited before is over
 		p.waits(status.None, "")
 		p.noRoom, p.inTheWay, p.patience.tried = time.Time{}, "", false
-		if (leads || p.spec.Policy.Topology.Asks()) && len(p.plannable(t.now)) > 0 { // until the cluster changes
+		if (leads || p.spec.AsksNetwork()) && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
 	}

@@ -39,6 +39,16 @@ type Ports interface {
 type Search struct {
 	Store *predicates.VerdictStore
 	Parts []Wanted
+	// Within are domains that parts share, an outer one before the ones in it.
+	Within []Common
+}
+
+// Common is a domain of the network that parts of a search share.
+type Common struct {
+	Topology v1alpha1.Topology // its level is required or preferred
+	Parts    []int             // their indexes
+	// Beside are the nodes of all members that have places, of groups that have started too, each as often as it has some.
+	Beside []string
 }
 
 // Wanted describes the places that the members of one group need.

@@ -35,7 +35,7 @@ func (e Preempts) apply(t *turn) {
 	switch {
 	case not != nil:
 		t.has(Preempted{})
-	case startedAll(parts) && parts[0].spec.Policy.Topology.Asks(): // kube-scheduler would evict where it may not go
+	case startedAll(parts) && parts[0].spec.AsksNetwork(): // kube-scheduler would evict where it may not go
 		t.has(Preempted{})
 	case startedAll(parts):
 		t.has(Preempted{Alone: true})

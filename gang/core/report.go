@@ -100,7 +100,7 @@ func (s *State) Planned(uid types.UID) bool {
 // and has no place for it.
 func (s *State) PlacesAlone(uid types.UID) bool {
 	g := s.groupOf[uid]
-	return g == nil || g.members[uid].stage == pending && s.hasStarted(g) && !g.spec.Policy.Topology.Asks()
+	return g == nil || g.members[uid].stage == pending && s.hasStarted(g) && !g.spec.AsksNetwork()
 }
 
 // Order returns the groups in the order in which they are planned.

@@ -52,6 +52,8 @@ type Spec struct {
 	Assisted bool
 	// Above are the groups of groups that the group is in, the uppermost first.
 	Above []cluster.GroupOfGroups
+	// Within are domains of the network that the group shares with others, the outermost first.
+	Within []Common
 	// Record is of the last commit, by the PodGroup.
 	Record *record.Record
 	// From is the PodGroup, nil for a group without an object, and Created when it was created.
@@ -135,6 +137,9 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 		s.Policy.Topology, s.Err = sharedTopology(first, members)
 	}
 	if s.Err == nil {
+		s.Within, s.Err = commonsOf(first)
+	}
+	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
 	return s
@@ -175,7 +180,8 @@ func (b Bounds) tooLarge(field string, minMember int) error {
 // says.
 func (s *Spec) AsksAsMuchAs(before *Spec) bool {
 	return s.MinMember == before.MinMember && s.Timeout == before.Timeout && slices.Equal(s.Above, before.Above) &&
-		equality.Semantic.DeepEqual(s.MinResources, before.MinResources) && equality.Semantic.DeepEqual(s.Policy, before.Policy)
+		equality.Semantic.DeepEqual(s.MinResources, before.MinResources) && equality.Semantic.DeepEqual(s.Policy, before.Policy) &&
+		equality.Semantic.DeepEqual(s.Within, before.Within)
 }
 
 // WithMinMember returns the spec with another number of members that must start together.

@@ -81,12 +81,15 @@ func (k *Kind) names(group *cluster.Owner) *metav1.OwnerReference {
 func (k *Kind) affiliate(
 	pod *corev1.Pod, owner *cluster.Owner, ref *metav1.OwnerReference, above ...*cluster.Owner,
 ) cluster.Affiliation {
-	assisted := false
+	assisted, near := false, false
 	for _, group := range append([]*cluster.Owner{owner}, above...) {
 		if group.Asks.Left != "" {
 			return cluster.Affiliation{Why: group.Asks.Left}
 		}
-		assisted = assisted || group.Asks.Assisted
+		assisted, near = assisted || group.Asks.Assisted, near || k.Native && len(group.Asks.Network) > 0
+	}
+	if assisted && near { // it obeys that itself
+		return cluster.Affiliation{Why: "it asks for a topology, and kube-scheduler starts it"}
 	}
 	if len(above) > mostAbove {
 		return cluster.Affiliation{Why: fmt.Sprintf("more than %d groups of groups are above it", mostAbove)}
@@ -104,7 +107,6 @@ func (k *Kind) affiliate(
 	}
 	tree := treeOf(above)
 	belongs := affiliation(string(k.Name), name, role, &owner.Asks)
-	belongs.Why += farApart(&belongs, owner)
 	if one := len(tree) > 0 && belongs.Gang == ""; one {
 		belongs.Gang, belongs.MinMember, belongs.Why = name, 1, "one of its pods is enough"
 	}
@@ -116,7 +118,7 @@ func (k *Kind) affiliate(
 	for _, group := range tree {
 		belongs.Why += fmt.Sprintf("; %d of the groups of %s start together", group.AtLeast, group.Name)
 	}
-	belongs.Above = tree
+	belongs.Above, belongs.Within = tree, append(within(above), belongs.Within...)
 	if belongs.Gang != "" && assisted {
 		belongs.Assisted = true
 		belongs.Why += "; kube-scheduler starts them, and muster shows it the places"
@@ -124,12 +126,14 @@ func (k *Kind) affiliate(
 	return belongs
 }
 
-// farApart says in words that what an owner asks of the network does not count for a pod, "" where it does.
-func farApart(belongs *cluster.Affiliation, owner *cluster.Owner) string {
-	if len(owner.Asks.Network) == 0 || belongs.Gang == "" || belongs.Network != nil {
-		return ""
+// within returns what groups of groups ask of the network, the uppermost first.
+func within(above []*cluster.Owner) (all []cluster.Common) {
+	for _, group := range slices.Backward(above) {
+		if len(group.Asks.Network) > 0 {
+			all = append(all, cluster.Common{Name: group.Name, Network: group.Asks.Network})
+		}
 	}
-	return "; that they have to be near each other is not read, as they are several gangs"
+	return all
 }
 
 // mostAbove is how many groups of groups may be above a group, as the API has it: four levels in all.
@@ -160,6 +164,10 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		return belongs
 	}
 	least, all := sums(asks.Roles)
+	var shared []cluster.Common
+	if len(asks.Network) > 0 {
+		shared = []cluster.Common{{Name: name, Network: asks.Network}}
+	}
 	switch rigid := rigid(asks); {
 	case rigid && least <= 1 || asks.Apart && own.Min <= 1:
 		belongs.Why = "one pod is all that it has to start with"
@@ -169,10 +177,10 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 	case own.Min == 0:
 		belongs.Why = fmt.Sprintf("none of role %s has to be there at the start", own.Name)
 	case asks.Apart:
-		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Gang, belongs.MinMember, belongs.Within = name+"/"+own.Name, own.Min, shared
 		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
 	default:
-		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Gang, belongs.MinMember, belongs.Within = name+"/"+own.Name, own.Min, shared
 		belongs.Together = together(name, asks.Roles)
 		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
 	}

@@ -14,9 +14,8 @@ import (
 // N09, of single pods, is in package placement: TestPodsAloneGoBesideOthersAndAQuadStaysFree. In package gang are N13 and N14, about
 // members beyond the minimum; N15, about the wait for a preferred level: TestAGangWaitsForTheRackThatItPrefers; and N12, a tree of
 // groups without a topology: TestTheLeastOfEachGroupOfATreeComesFirst. N16 is the first of TestSharesByExamples, and N18 is
-// TestADeadNodeIsReplacedInItsRack, where nothing keeps the spare nodes from others.
-//
-// Not done, as muster cannot do it yet: N10 and N11, trees of groups with a topology.
+// TestADeadNodeIsReplacedInItsRack, where nothing keeps the spare nodes from others. N10 and N11, trees of groups with a topology, are in
+// package placement: TestGroupsShareADomain.
 func TestWorkedExamplesOfPeers(t *testing.T) {
 	rack := of(1, "r 3 3 2 1")
 	odd := of(1, "r 6 5 4 3 2")

@@ -144,6 +144,9 @@ func (t *Tree) room(slots []int32) []int {
 	return room
 }
 
+// Lacks reports whether a node lacks a label of a level or of one above.
+func (t *Tree) Lacks(node int32, level int) bool { return t.domains[t.up(node, level)].lacks }
+
 // Near reports whether two nodes are in one domain of a level.
 func (t *Tree) Near(a, b int32, level int) bool {
 	return t.up(a, level) == t.up(b, level)

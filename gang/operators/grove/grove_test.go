@@ -12,7 +12,7 @@ func TestAPodGangMayAskForATopology(t *testing.T) {
 		"both-decode-0":    "both: 5, one block, few hostname",
 		"few-decode-0":     "few: 5, few rack",
 		"none-decode-0":    "none: 5",
-		"elastic-decode-0": "elastic/elastic-decode: 2 with elastic/elastic-prefill",
+		"elastic-decode-0": "elastic/elastic-decode: 2 with elastic/elastic-prefill, one block of elastic",
 		"wrong-decode-0": "waits: metadata.annotations[muster.dev/required-topology]: Invalid value: \"no key\": " +
 			"must be the key of a label of nodes, such as topology.kubernetes.io/zone",
 	})

@@ -50,7 +50,7 @@ func asks(group operators.Object) (asks cluster.Asks) {
 	parent := group.Text("spec", "parentCompositePodGroupName")
 	gang := group.Has("spec", "schedulingPolicy", "gang")
 	asks.Assisted = slices.ContainsFunc(group.Items("status", "conditions"), ofScheduler)
-	key, left := topology(group, asks.Assisted)
+	key, left := topology(group)
 	switch {
 	case left != "":
 		return cluster.Asks{Left: left}
@@ -72,20 +72,20 @@ func asks(group operators.Object) (asks cluster.Asks) {
 }
 
 // topology returns the key of a label, "" for none: all pods of a group go to nodes with one value of it. Or it says why the group is
-// left to kube-scheduler, which obeys the topology itself where it starts the group.
-func topology(group operators.Object, assisted bool) (key, left string) {
+// left to kube-scheduler.
+func topology(group operators.Object) (key, left string) {
 	constraints := group.Items("spec", "schedulingConstraints", "topology")
 	if len(constraints) == 0 {
 		return "", ""
 	}
 	key = constraints[0].Text("key")
 	switch {
-	case group.Text("kind") == composite.Kind:
-		return "", "it asks for a topology of all groups in it, which muster does not read"
-	case assisted:
-		return "", "it asks for a topology, and kube-scheduler starts it"
 	case len(constraints) != 1 || key == "":
 		return "", "it asks for a topology in a way that muster does not know"
+	case group.Text("kind") == composite.Kind && !group.Has("spec", "schedulingPolicy", "gang"):
+		return "", "it asks for a topology, and the groups in it do not start together"
+	case group.Text("kind") == composite.Kind:
+		return key, ""
 	case group.Number(0, minCount()...) < 2:
 		return "", "it asks for a topology, and its pods do not start together"
 	}

@@ -38,7 +38,7 @@ func members() map[string]string {
 		"grass-0":          "single: its PodGroup grass: one pod is all that it has to start with",
 		"oak-0":            "oak: 2 in grove:1",
 		"lost-0":           "left: muster cannot read its CompositePodGroup nowhere, or the cluster does not serve it",
-		"tulip-0":          "left: it asks for a topology of all groups in it, which muster does not read",
+		"tulip-0":          "tulip: 2 in row:1, one rack of row",
 		"planned-leaf-0":   "planned-leaf: 2, assisted in planned-tree:1",
 		"deep-0":           "left: more than 3 groups of groups are above it",
 		"round-0":          "left: more than 3 groups of groups are above it",

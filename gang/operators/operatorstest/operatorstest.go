@@ -89,6 +89,9 @@ func Members(c *cluster.Cluster) map[string]string {
 			told[pod.Name] += " in " + strings.Join(above, "/")
 		}
 		told[pod.Name] += near(&spec.Policy.Topology)
+		for i := range spec.Within {
+			told[pod.Name] += near(&spec.Within[i].Topology) + " of " + spec.Within[i].Name
+		}
 	}
 	return told
 }
