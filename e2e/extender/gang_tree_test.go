@@ -1,6 +1,7 @@
 package extender_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +28,13 @@ func newTrees(t *testing.T, nodes ...*corev1.Node) (*native, *server) {
 
 // grows creates a group of groups that starts with minGroupCount of them.
 func (n *native) grows(name, parent string, minGroupCount int) {
+	n.growsNear(name, parent, "", minGroupCount)
+}
+
+// growsNear is grows for groups that share a domain of a level.
+func (n *native) growsNear(name, parent, level string, minGroupCount int) {
 	n.Helper()
-	spec := in(parent, map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(minGroupCount)}}})
+	spec := in(parent, near(level, map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(minGroupCount)}}}))
 	n.Create(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": map[string]any{"name": name}, "spec": spec,
 	}})
@@ -43,11 +49,24 @@ func in(parent string, spec map[string]any) map[string]any {
 	return spec
 }
 
+// near has a group ask for one domain of a level, unless that is "".
+func near(level string, spec map[string]any) map[string]any {
+	if level != "" {
+		spec["schedulingConstraints"] = map[string]any{"topology": []any{map[string]any{"key": level}}}
+	}
+	return spec
+}
+
 // bears creates a PodGroup in a group of groups, and all its pods.
 func (n *native) bears(parent, name string, pods int, cpu string) {
+	n.bearsNear(parent, name, "", pods, cpu)
+}
+
+// bearsNear is bears for pods that go to one domain of a level.
+func (n *native) bearsNear(parent, name, level string, pods int, cpu string) {
 	n.Helper()
 	group := n.group(name, pods, "")
-	in(parent, group.Object["spec"].(map[string]any))
+	in(parent, near(level, group.Object["spec"].(map[string]any)))
 	n.Create(group)
 	for i := range pods {
 		n.createPods(n.member(name, i, cpu))
@@ -93,4 +112,39 @@ func TestATreeOfKubernetesOwnGroupsWaitsForRoom(t *testing.T) {
 	n.Must(n.Client.CoreV1().Pods(workload.Namespace).Delete(t.Context(), "first-1", metav1.DeleteOptions{}))
 	n.createPods(n.member("first", 2, "2"))
 	w.settles(exactly(map[string]int{"": 5}))
+}
+
+// Racks of a block for two groups of a tree, which asks for one block, and each of them for a rack. Block a has room for one of them
+// alone, and so has each of the racks outside.
+func TestGroupsOfATreeStartInOneBlock(t *testing.T) {
+	in := func(block, rack string) func(*corev1.Node) {
+		return func(node *corev1.Node) {
+			node.Labels["example.com/block"], node.Labels["example.com/rack"] = block, rack
+		}
+	}
+	n, s := newTrees(t,
+		workload.NewNode("a-x", "6", in("a", "x")), workload.NewNode("a-y", "4", in("a", "y")),
+		workload.NewNode("b-x", "6", in("b", "x")), workload.NewNode("b-y", "4", in("b", "y")),
+	)
+	n.Schedule(s.schedulerConfig(nil))
+	w := s.watch()
+	n.growsNear("root", "", "example.com/block", 2)
+	for _, name := range []string{"first", "second"} {
+		n.bearsNear("root", name, "example.com/rack", 3, "2")
+	}
+	w.settles(exactly(map[string]int{}))
+	n.createNodes(workload.NewNode("b-y-2", "2", in("b", "y")))
+	w.settles(exactly(map[string]int{"": 6}))
+	racks := map[string]map[string]bool{}
+	for name, pod := range n.Pods() {
+		group, _, _ := strings.Cut(name, "-")
+		if racks[group] == nil {
+			racks[group] = map[string]bool{}
+		}
+		racks[group][pod.Spec.NodeName[:len("b-x")]] = true
+	}
+	first, second := racks["first"], racks["second"]
+	if len(first) != 1 || len(second) != 1 || first["b-x"] == second["b-x"] || first["b-y"] == second["b-y"] {
+		t.Errorf("the groups are in racks %v, want one of b each", racks)
+	}
 }
