@@ -83,7 +83,7 @@ type Asks struct {
 func (a *Asks) equal(other *Asks) bool {
 	return a.Instances == other.Instances && a.Apart == other.Apart && a.Alone == other.Alone && a.Late == other.Late &&
 		a.Left == other.Left && a.Assisted == other.Assisted && a.Parent == other.Parent && a.Groups == other.Groups &&
-		slices.Equal(a.Roles, other.Roles) && maps.Equal(a.Network, other.Network)
+		slices.EqualFunc(a.Roles, other.Roles, Role.equal) && maps.Equal(a.Network, other.Network)
 }
 
 // GroupReference names a group that no owner reference leads to.
@@ -100,6 +100,17 @@ type Role struct {
 	Name string
 	Min  int32 // that must start together
 	All  int32 // that the owner wants; more than Min if it is elastic
+	// Network is what it asks for its own pods, as in [Asks], and Within what it shares with other roles, the outermost first.
+	Network map[string]string
+	Within  []Common
+}
+
+// Near reports whether it asks something of the network.
+func (r *Role) Near() bool { return len(r.Network)+len(r.Within) > 0 }
+
+func (r Role) equal(other Role) bool {
+	return r.Name == other.Name && r.Min == other.Min && r.All == other.All && maps.Equal(r.Network, other.Network) &&
+		slices.EqualFunc(r.Within, other.Within, Common.equal)
 }
 
 // Affiliation says to what a pod belongs by its owners, or by words of others than muster, whatever marks of muster's

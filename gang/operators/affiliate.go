@@ -180,7 +180,8 @@ func affiliation(kind, name, role string, asks *cluster.Asks) cluster.Affiliatio
 		belongs.Gang, belongs.MinMember, belongs.Within = name+"/"+own.Name, own.Min, shared
 		belongs.Why = fmt.Sprintf("%d of its %d pods of role %s start together, which come when others have started", own.Min, own.All, own.Name)
 	default:
-		belongs.Gang, belongs.MinMember, belongs.Within = name+"/"+own.Name, own.Min, shared
+		belongs.Gang, belongs.MinMember = name+"/"+own.Name, own.Min
+		belongs.Network, belongs.Within = own.Network, append(shared, own.Within...)
 		belongs.Together = together(name, asks.Roles)
 		belongs.Why = fmt.Sprintf("%d of its pods start together, %d of role %s among them", least, own.Min, own.Name)
 	}

@@ -32,6 +32,17 @@ func (o Object) Items(path ...string) (items []Object) {
 	return items
 }
 
+// Texts returns the texts of the list at a path.
+func (o Object) Texts(path ...string) (texts []string) {
+	last := len(path) - 1
+	list, _ := o.Object(path[:last]...)[path[last]].([]any)
+	for _, item := range list {
+		text, _ := item.(string)
+		texts = append(texts, text)
+	}
+	return texts
+}
+
 // Names returns the names of the fields of an object, in order.
 func Names(o Object) []string { return slices.Sorted(maps.Keys(o)) }
 

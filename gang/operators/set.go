@@ -177,6 +177,9 @@ func bounded(asks cluster.Asks) cluster.Asks {
 		if one.Min >= 1 {
 			waited++
 		}
+		if len(one.Within) > mostAbove {
+			return Alone(fmt.Sprintf("has a role that shares %d domains with others, and %d may be", len(one.Within), mostAbove))
+		}
 	}
 	if waited > mostRoles && !rigid(&asks) {
 		return Alone(fmt.Sprintf("has more roles than may start together: %d, and %d may", waited, mostRoles))
@@ -184,10 +187,12 @@ func bounded(asks cluster.Asks) cluster.Asks {
 	return asks
 }
 
-// rigid reports whether all pods of all roles start together, as one gang.
+// rigid reports whether all pods of all roles start together, as one gang. A role that asks something of the network is a gang of its
+// own.
 func rigid(asks *cluster.Asks) bool {
 	least, all := sums(asks.Roles)
-	return least == all && !asks.Apart || len(asks.Roles) == 1
+	near := slices.ContainsFunc(asks.Roles, func(role cluster.Role) bool { return role.Near() })
+	return (least == all && !asks.Apart || len(asks.Roles) == 1) && !near
 }
 
 // said returns what a pod that owns others says, which counts for them as well.

@@ -27,20 +27,42 @@ func Kind() operators.Kind {
 		Marks: operators.Marks{Labels: []string{labelGang}},
 		Names: func(pod *corev1.Pod) string { return pod.Labels[labelGang] },
 		Place: operators.Labelled(labelClique),
-		Asks: func(gang operators.Object) (asks cluster.Asks) {
-			for _, group := range gang.Items("spec", "podgroups") {
-				least := group.Number(1, "minReplicas")
-				pods := max(least, int32(min(len(group.Items("podReferences")), 1<<20)))
-				asks.Roles = append(asks.Roles, cluster.Role{Name: group.Text("name"), Min: least, All: pods})
-			}
-			asks.Network = network(gang.Object("spec", "topologyConstraint", "packConstraint"))
-			return asks
-		},
+		Asks: asks,
 	}
 }
 
-// network returns what a PodGang asks for as a whole. The operator has written keys of labels there for the names of levels.
-func network(pack operators.Object) (of map[string]string) {
+// asks says what a PodGang asks for: pods of each PodClique, and one domain for all, for the PodCliques of a group, and for each.
+func asks(gang operators.Object) (asks cluster.Asks) {
+	asks.Network = network(gang.Object("spec"))
+	within := withinOf(gang)
+	for _, group := range gang.Items("spec", "podgroups") {
+		least, name := group.Number(1, "minReplicas"), group.Text("name")
+		pods := max(least, int32(min(len(group.Items("podReferences")), 1<<20)))
+		asks.Roles = append(asks.Roles, cluster.Role{Name: name, Min: least, All: pods, Network: network(group), Within: within[name]})
+	}
+	return asks
+}
+
+// withinOf returns what PodCliques share with others, by their names.
+func withinOf(gang operators.Object) map[string][]cluster.Common {
+	within := map[string][]cluster.Common{}
+	for _, config := range gang.Items("spec", "topologyConstraintGroupConfigs") {
+		of := network(config)
+		if len(of) == 0 {
+			continue
+		}
+		common := cluster.Common{Name: gang.Text("metadata", "name") + "/" + config.Text("name"), Network: of}
+		for _, name := range config.Texts("podGroupNames") {
+			within[name] = append(within[name], common)
+		}
+	}
+	return within
+}
+
+// network returns what is asked for by what has a topologyConstraint. The operator has written keys of labels there for the names of
+// levels.
+func network(what operators.Object) (of map[string]string) {
+	pack := what.Object("topologyConstraint", "packConstraint")
 	for field, annotation := range map[string]string{
 		"required": v1alpha1.AnnotationRequiredTopology, "preferred": v1alpha1.AnnotationPreferredTopology,
 	} {
@@ -50,6 +72,9 @@ func network(pack operators.Object) (of map[string]string) {
 			}
 			of[annotation] = key
 		}
+	}
+	if _, prefers := of[v1alpha1.AnnotationPreferredTopology]; prefers {
+		of[v1alpha1.AnnotationTopologyWaitFor] = "0s" // as Grove's backends have it
 	}
 	return of
 }

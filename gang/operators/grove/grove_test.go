@@ -9,11 +9,15 @@ import (
 
 func TestAPodGangMayAskForATopology(t *testing.T) {
 	operatorstest.Expect(t, grove.Kind(), "testdata/near.yaml", map[string]string{
-		"both-decode-0":    "both: 5, one block, few hostname",
-		"few-decode-0":     "few: 5, few rack",
-		"none-decode-0":    "none: 5",
-		"elastic-decode-0": "elastic/elastic-decode: 2 with elastic/elastic-prefill, one block of elastic",
-		"wrong-decode-0": "waits: metadata.annotations[muster.dev/required-topology]: Invalid value: \"no key\": " +
+		"both-decode-0":    "both/both-decode: 3 with both/both-prefill, one rack, one block, few hostname of both",
+		"few-decode-0":     "few/few-decode: 3 with few/few-prefill, one rack, few rack of few",
+		"none-decode-0":    "none/none-decode: 3 with none/none-prefill, one rack",
+		"elastic-decode-0": "elastic/elastic-decode: 2 with elastic/elastic-prefill, one rack, one block of elastic",
+		"layers-prefill-0": "layers/layers-prefill: 2 with layers/layers-leader, layers/layers-workers, few hostname, one block of layers",
+		"layers-workers-0": "layers/layers-workers: 2 with layers/layers-leader, layers/layers-prefill" +
+			", one block of layers, one rack of layers/decode",
+		"deep-workers-0": "single: its PodGang deep: has a role that shares 4 domains with others, and 3 may be",
+		"wrong-decode-0": "waits: wrong: metadata.annotations[muster.dev/required-topology]: Invalid value: \"no key\": " +
 			"must be the key of a label of nodes, such as topology.kubernetes.io/zone",
 	})
 }
