@@ -121,14 +121,37 @@ func unlistedIn(t *v1alpha1.Topology, snap *cluster.Snapshot) string {
 	return ""
 }
 
-// apart reports whether members that would stay, and others of their group, are not in one domain of the level that is required.
-func (u *unsettled) apart(snap *cluster.Snapshot) bool {
-	t := along(u.Topology, snap)
+// apartOf returns the members of groups that are not in one domain of the level that is required: labels of nodes may change.
+func apartOf(s core.Search, snap *cluster.Snapshot) map[*cluster.Pod]bool {
+	of := map[*cluster.Pod]bool{}
+	note := func(part int) {
+		for _, pod := range s.Parts[part].Pods {
+			of[pod] = true
+		}
+	}
+	for i := range s.Parts {
+		if apart(s.Parts[i].Topology, indexesOf(s.Parts[i].Beside, snap), snap) {
+			note(i)
+		}
+	}
+	for i := range s.Within {
+		if c := &s.Within[i]; apart(c.Topology, indexesOf(c.Beside, snap), snap) {
+			for _, part := range c.Parts {
+				note(part)
+			}
+		}
+	}
+	return of
+}
+
+// apart reports whether nodes are not in one domain of the level that is required.
+func apart(t v1alpha1.Topology, nodes []int32, snap *cluster.Snapshot) bool {
+	t = along(t, snap)
 	if t.Required == 0 {
 		return false
 	}
 	domains := map[string]bool{}
-	for _, index := range u.beside(snap) {
+	for _, index := range nodes {
 		node := snap.Node(index)
 		path := []string{node.Name}
 		if t.Required <= len(t.Levels) {

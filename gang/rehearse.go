@@ -88,17 +88,8 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
 	}
-	for i := range left {
-		p.Wanted += left[i].AtLeast
-		p.Found += left[i].settled
-		if i >= len(together.Enough) {
-			continue
-		}
-		if placed := together.Enough[i].Placed; together.Kept || len(sought.Within) == 0 {
-			p.Found += min(placed, left[i].missing())
-		} else {
-			p.Found += placed // of all parts
-		}
+	p.Wanted, p.Found = counts(left, &together, !together.Kept && len(sought.Within) > 0)
+	for i := range together.Enough {
 		if lack := together.Enough[i].Lack; lack != nil && p.Lacks == "" {
 			p.Lacks = farOff(lack)
 		}
@@ -115,6 +106,21 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 		p.Own = append(p.Own, together.More[0].Places...)
 	}
 	return p
+}
+
+// counts returns how many members have to have places, and how many have one. Where groups share domains and have too few, the first
+// outcome counts the places of all.
+func counts(left []unsettled, together *placement.Together, shared bool) (wanted, found int) {
+	for i := range left {
+		wanted, found = wanted+left[i].AtLeast, found+left[i].settled
+		if i < len(together.Enough) && !shared {
+			found += min(together.Enough[i].Placed, left[i].missing())
+		}
+	}
+	if shared {
+		found += together.Enough[0].Placed
+	}
+	return wanted, found
 }
 
 // ofPart returns the places of members of one part.

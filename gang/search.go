@@ -136,12 +136,14 @@ func (p *ports) nodesWithout(
 	return nodes
 }
 
-func (p *ports) FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
+func (p *ports) FindLost(s core.Search) (lost []types.UID) {
 	p.seed++
-	plan := placement.New(store, pods, p.seed)
+	pods := podsOf(s.Parts)
+	plan := placement.New(s.Store, pods, p.seed)
 	defer plan.Close()
+	apart := apartOf(s, plan.Snapshot())
 	for _, pod := range pods {
-		if !plan.StillFits(pod, p.cluster.Assumed(pod.UID)) {
+		if apart[pod] || !plan.StillFits(pod, p.cluster.Assumed(pod.UID)) {
 			lost = append(lost, pod.UID)
 		}
 	}
@@ -255,7 +257,7 @@ func rehearse(plan *placement.Plan, s core.Search, deadline time.Time) ([]placem
 	if len(places) == 0 || !asksNetwork(s) {
 		return places, left, plan.PlaceTogether(demandsOf(s, left, snap), deadline)
 	}
-	if !slices.ContainsFunc(left, func(u unsettled) bool { return u.apart(snap) }) {
+	if !slices.ContainsFunc(left, func(u unsettled) bool { return apart(u.Topology, u.beside(snap), snap) }) {
 		if together := plan.PlaceTogether(demandsOf(s, left, snap), deadline); together.Kept || together.Late {
 			return places, left, together
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 )
 
@@ -203,6 +204,51 @@ func TestAGatedMemberWithoutRoomInItsRackIsNotLetGo(t *testing.T) {
 			t.Errorf("written: %s", written)
 		}
 	})
+}
+
+// A node is in another rack, by its label, than when the gang was planned there.
+func TestAGangWhoseRackFallsApartBeforeItStartsIsPlannedAgain(t *testing.T) {
+	for name, ask := range map[string]func(p *process) []*corev1.Pod{
+		"by itself": func(p *process) []*corev1.Pod {
+			group := podGroup("g", 4)
+			annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+			pods := members("g", 4, "1", gated)
+			p.set(group)
+			p.set(objects(pods)...)
+			return pods
+		},
+		"with others": func(p *process) []*corev1.Pod {
+			p.show("CompositePodGroup", "root", near(cluster.Asks{Groups: 2}, "", rackKey))
+			return append(p.plantNear("root", "first", 2, "", gated), p.plantNear("root", "second", 2, "", gated)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runAhead(t, func(p *process) {
+				p.racks(map[string]int{"a/r": 2, "a/s": 3})
+				p.set(rival("other", "9"))
+				pods := ask(p)
+				p.after(100 * time.Millisecond)
+				p.written()
+				p.set(inRack(node("a-r-0", "2"), "a", "t"))
+				p.after(20 * time.Second)
+				p.after(20 * time.Second)
+				lifted := 0
+				for _, write := range p.written() {
+					if strings.HasPrefix(write, "lift ") {
+						lifted++
+					}
+				}
+				if lifted != len(pods) {
+					t.Errorf("%d gates are lifted, want %d", lifted, len(pods))
+				}
+				for _, pod := range pods {
+					if on := p.latest(pod).Status.NominatedNodeName; !strings.HasPrefix(on, "a-s-") {
+						t.Errorf("pod %s is nominated to %q, want the rack that is whole", pod.Name, on)
+					}
+				}
+			})
+		})
+	}
 }
 
 // Kueue's topology-aware scheduling pins each pod to the node that it has chosen by the annotations.

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -101,7 +100,7 @@ func TestRolesOfAnOwnerShareADomain(t *testing.T) {
 					pods = append(pods, members(role, count, "1", func(pod *corev1.Pod) {
 						pod.Labels = map[string]string{"training.kubeflow.org/replica-type": role}
 						pod.OwnerReferences = []metav1.OwnerReference{{
-							APIVersion: "kubeflow.org/v1", Kind: of.Kind, Name: "torch", UID: "torch", Controller: ptr.To(true),
+							APIVersion: "kubeflow.org/v1", Kind: of.Kind, Name: "torch", UID: "torch", Controller: new(true),
 						}}
 					})...)
 				}

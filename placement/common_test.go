@@ -21,7 +21,7 @@ func blocks(t *testing.T, c *cluster.Cluster, of ...string) {
 	t.Helper()
 	for _, line := range of {
 		block, racks, _ := strings.Cut(line, ": ")
-		for _, rack := range strings.Split(racks, ", ") {
+		for rack := range strings.SplitSeq(racks, ", ") {
 			name, room := "", 0
 			if _, err := fmt.Sscan(rack, &name, &room); err != nil {
 				t.Fatal(err)
@@ -222,7 +222,9 @@ func TestASearchForASharedDomainGoesBack(t *testing.T) {
 		cut    bool
 	}{
 		"to another rack":                {of: []string{"a: x 11, y 11"}, groups: []int{6, 4, 4, 3, 3, 2}},
-		"to another block, after a time": {of: []string{"a: " + racks(6, 5), "b: z 4, " + racks(9, 3)}, groups: slices.Repeat([]int{3}, 10), cut: true},
+		"to another block, after a time": {
+			of: []string{"a: " + racks(6, 5), "b: z 4, " + racks(9, 3)}, groups: slices.Repeat([]int{3}, 10), cut: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, store := newStore(t)

@@ -251,11 +251,11 @@ func (e ConfirmDue) apply(t *turn) {
 // prove has the places of reserved members proven. If no place is lost, all go, once their start is recorded. Members
 // whose places are lost are planned again, with their gates on.
 func (t leading) prove(parts []part, recorded bool) {
-	var pods []*cluster.Pod
+	reservations := Search{Store: parts[0].store, Within: t.commons(parts)}
 	for _, p := range parts {
-		pods = append(pods, podsOf(p.in(reserved))...)
+		reservations.Parts = append(reservations.Parts, p.wanted(p.in(reserved)))
 	}
-	lost := t.ports.FindLost(parts[0].store, pods)
+	lost := t.ports.FindLost(reservations)
 	t.now = t.ports.Now()
 	for _, uid := range lost {
 		if p := t.member(uid); p != nil {

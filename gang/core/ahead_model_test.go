@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
-	"muster.dev/muster/predicates"
 )
 
 // A scheduler that nobody registered muster with treats pods with gates and nominations so: it keeps the room
@@ -154,7 +153,11 @@ func (w *world) written(e Write, wake bool) {
 }
 
 // FindLost returns the members that have no room any more.
-func (w *world) FindLost(_ *predicates.VerdictStore, pods []*cluster.Pod) (lost []types.UID) {
+func (w *world) FindLost(s Search) (lost []types.UID) {
+	var pods []*cluster.Pod
+	for _, part := range s.Parts {
+		pods = append(pods, part.Pods...)
+	}
 	w.note("find lost ", len(pods), describeSearch(Search{Parts: []Wanted{{Pods: pods}}}))
 	for _, pod := range pods {
 		p := &w.pod[w.index(pod.UID)]

@@ -31,8 +31,9 @@ type Ports interface {
 	FindVictims(Search, *Terms) Evictions
 	// FindWithout returns the nodes to which members would go if others, who are on nodes, had no places.
 	FindWithout(s Search, without []*cluster.Pod, on []string) Nodes
-	// FindLost returns which members could not come to the places on which they count, if they did not count there.
-	FindLost(store *predicates.VerdictStore, pods []*cluster.Pod) []types.UID
+	// FindLost returns which members could not come to the places on which they count, if they did not count there, and all members
+	// whose group is not in one domain where it has to be. The nodes beside them are of all members.
+	FindLost(Search) []types.UID
 }
 
 // Search describes the places that are sought.

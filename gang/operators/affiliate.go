@@ -81,18 +81,9 @@ func (k *Kind) names(group *cluster.Owner) *metav1.OwnerReference {
 func (k *Kind) affiliate(
 	pod *corev1.Pod, owner *cluster.Owner, ref *metav1.OwnerReference, above ...*cluster.Owner,
 ) cluster.Affiliation {
-	assisted, near := false, false
-	for _, group := range append([]*cluster.Owner{owner}, above...) {
-		if group.Asks.Left != "" {
-			return cluster.Affiliation{Why: group.Asks.Left}
-		}
-		assisted, near = assisted || group.Asks.Assisted, near || k.Native && len(group.Asks.Network) > 0
-	}
-	if assisted && near { // it obeys that itself
-		return cluster.Affiliation{Why: "it asks for a topology, and kube-scheduler starts it"}
-	}
-	if len(above) > mostAbove {
-		return cluster.Affiliation{Why: fmt.Sprintf("more than %d groups of groups are above it", mostAbove)}
+	assisted, left := k.assists(owner, above)
+	if left != "" {
+		return cluster.Affiliation{Why: left}
 	}
 	name, role, instance := owner.Name, "", ""
 	if k.Place != nil {
@@ -124,6 +115,24 @@ func (k *Kind) affiliate(
 		belongs.Why += "; kube-scheduler starts them, and muster shows it the places"
 	}
 	return belongs
+}
+
+// assists reports whether kube-scheduler starts a group, and says why the group is left to kube-scheduler altogether, "" if it is not.
+func (k *Kind) assists(owner *cluster.Owner, above []*cluster.Owner) (assisted bool, left string) {
+	near := false
+	for _, group := range append([]*cluster.Owner{owner}, above...) {
+		if group.Asks.Left != "" {
+			return false, group.Asks.Left
+		}
+		assisted, near = assisted || group.Asks.Assisted, near || k.Native && len(group.Asks.Network) > 0
+	}
+	switch {
+	case assisted && near: // kube-scheduler obeys that itself
+		return false, "it asks for a topology, and kube-scheduler starts it"
+	case len(above) > mostAbove:
+		return false, fmt.Sprintf("more than %d groups of groups are above it", mostAbove)
+	}
+	return assisted, ""
 }
 
 // within returns what groups of groups ask of the network, the uppermost first.

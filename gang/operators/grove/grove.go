@@ -27,7 +27,7 @@ func Kind() operators.Kind {
 		Marks: operators.Marks{Labels: []string{labelGang}},
 		Names: func(pod *corev1.Pod) string { return pod.Labels[labelGang] },
 		Place: operators.Labelled(labelClique),
-		Asks: asks,
+		Asks:  asks,
 	}
 }
 
