@@ -116,7 +116,9 @@ func DeviceCampaign() faultcampaign.Campaign {
 func NativeCampaign() faultcampaign.Campaign {
 	return faultcampaign.Campaign{
 		Name: "native_gang", Target: "faults-gang KIND=native",
-		Counts: []string{gangsFigure, treesFigure, wholeFigure, repairedFigure, bindingsFigure, evictedFigure, vainFigure},
+		Counts: []string{
+			gangsFigure, treesFigure, wholeFigure, nearFigure, repairedInside, repairedFigure, bindingsFigure, evictedFigure, vainFigure,
+		},
 		Open: func(ctx context.Context, dir string, muster faultcampaign.Program, progress io.Writer) (faultcampaign.Performer, error) {
 			return (&lane{program: muster, write: writeNative}).open(ctx, dir, progress)
 		},

@@ -37,7 +37,7 @@ const treesFigure = "trees"
 
 // nativeSetupOf returns the setup of a seed. No gate keeps pods of these groups.
 func nativeSetupOf(seed uint64) setup {
-	return setup{native: true, elects: seed/seedsPerSetup%2 == 1, skew: skewOf(seed)}
+	return setup{native: true, topology: seed/seedsPerSetup%4 > 1, elects: seed/seedsPerSetup%2 == 1, skew: skewOf(seed)}
 }
 
 // writeNative draws the script of a seed, for a scheduler that calls muster, and gangs that are Kubernetes' own groups.
@@ -65,7 +65,8 @@ func (w *writer) addNativeFaults() {
 // tree is a group of groups.
 type tree struct {
 	name    string
-	atLeast int // of its gangs start together
+	atLeast int    // of its gangs start together
+	near    string // the key of the level whose one domain has all of their pods, "" for none
 }
 
 // addTree has two to four gangs come in a tree that starts with some of them. Their pods are alike, so that whether there is
@@ -78,11 +79,14 @@ func (w *writer) addTree() {
 		other.milliCPU, other.priority = first.milliCPU, first.priority
 		parts = append(parts, other)
 	}
-	of := &tree{first.name + "-tree", 1 + w.rand.IntN(len(parts))}
+	of := &tree{name: first.name + "-tree", atLeast: 1 + w.rand.IntN(len(parts))}
+	if w.setup.topology && w.rand.IntN(3) > 0 {
+		of.near = blockKey
+	}
 	object := of.object(first.priority)
 	w.add(event{at: w.within(window / 2), fault: groupInTree, what: "create CompositePodGroup " + of.name, do: createGroup(object)})
 	for _, g := range parts {
-		g.minMember, g.tree = min(g.minMember, 3), of
+		g.minMember, g.tree, g.near = min(g.minMember, 3), of, nearness{}
 		g.replicas = g.minMember + w.rand.IntN(2)
 		w.addEvents(g)
 	}
@@ -90,9 +94,28 @@ func (w *writer) addTree() {
 
 // object is the group of groups, of a priority class unless that is "".
 func (t *tree) object(class string) *unstructured.Unstructured {
-	return newNative(resources()[1], "CompositePodGroup", t.name, class, map[string]any{
+	return newNative(resources()[1], "CompositePodGroup", t.name, class, nearBy(t.near, map[string]any{
 		"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(t.atLeast)}}, "workloadRef": reference(),
-	})
+	}))
+}
+
+// nearBy has the spec of a group ask for one domain of a level, unless that is "".
+func nearBy(key string, spec map[string]any) map[string]any {
+	if key != "" {
+		spec["schedulingConstraints"] = map[string]any{"topology": []any{map[string]any{"key": key}}}
+	}
+	return spec
+}
+
+// nearIn reads the level that a group asks for.
+func nearIn(object *unstructured.Unstructured) string {
+	constraints, _, _ := unstructured.NestedSlice(object.Object, "spec", "schedulingConstraints", "topology")
+	if len(constraints) == 0 {
+		return ""
+	}
+	constraint, _ := constraints[0].(map[string]any)
+	key, _ := constraint["key"].(string)
+	return key
 }
 
 // nativeGroup is the object of a gang.
@@ -101,7 +124,7 @@ func (g *gang) nativeGroup() *unstructured.Unstructured {
 	if g.tree != nil {
 		spec["parentCompositePodGroupName"], spec["workloadRef"] = g.tree.name, reference()
 	}
-	return newNative(resources()[0], "PodGroup", g.name, g.priority, spec)
+	return newNative(resources()[0], "PodGroup", g.name, g.priority, nearBy(g.near.required, spec))
 }
 
 // reference names a Workload, as the API asks of groups in a tree. Nobody reads it.
@@ -126,6 +149,7 @@ func readNative(object *unstructured.Unstructured) podGroup {
 	parent, _, _ := unstructured.NestedString(object.Object, "spec", "parentCompositePodGroupName")
 	return podGroup{
 		uid: object.GetUID(), created: object.GetCreationTimestamp().Time, minMember: int(minCount), tree: parent,
+		says: map[string]string{v1alpha1.AnnotationRequiredTopology: nearIn(object)},
 	}
 }
 
@@ -150,7 +174,7 @@ func isTree(object *unstructured.Unstructured) bool { return object.GetKind() ==
 func (s *state) applyTree(e entry) (turned []groupKey) {
 	name := e.group.GetName()
 	atLeast, _, _ := unstructured.NestedInt64(e.group.Object, "spec", "schedulingPolicy", "gang", "minGroupCount")
-	if s.trees[name] = int(atLeast); e.gone {
+	if s.trees[name] = (tree{name, int(atLeast), nearIn(e.group)}); e.gone {
 		delete(s.trees, name)
 	}
 	for key, group := range s.groups {
@@ -164,7 +188,7 @@ func (s *state) applyTree(e entry) (turned []groupKey) {
 // fittingInTree is fitting for a gang that is in a tree: beside it as few others as the tree needs, the smallest ones first.
 func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs map[groupKey]standing, key groupKey) int {
 	own := gangs[key]
-	least, known := s.trees[own.tree]
+	of, known := s.trees[own.tree]
 	if !known || own.minMember == 0 || len(own.usable()) < own.lacks() {
 		return 0
 	}
@@ -178,7 +202,7 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 			others = append(others, g)
 		}
 	}
-	need := max(least-whole-1, 0)
+	need := max(of.atLeast-whole-1, 0)
 	if own.whole() {
 		need = 0 // its other pods come one by one
 	}
@@ -191,10 +215,33 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 		missing += g.lacks()
 		all = append(all, g.usable()...)
 	}
-	if fits := fit.Together(nodes, pods, all); fits >= max(missing, 1) && len(own.usable()) > 0 {
+	fits := 0
+	for _, some := range s.domainsOfTree(nodes, &of) {
+		fits = max(fits, fit.Together(some, pods, all))
+	}
+	if fits >= max(missing, 1) && len(own.usable()) > 0 {
 		return fits
 	}
 	return 0
+}
+
+// domainsOfTree returns the nodes of each domain that may have all pods of a tree: of the one that has some, or else of any.
+func (s *state) domainsOfTree(nodes []*corev1.Node, of *tree) map[string][]*corev1.Node {
+	if of.near == "" {
+		return map[string][]*corev1.Node{"": nodes}
+	}
+	within, domains := s.standsNear(s.inTree(of.name), of.near), map[string][]*corev1.Node{}
+	for _, node := range nodes {
+		if domain := domainOf(node, of.near); len(within) == 0 || within[domain] > 0 {
+			domains[domain] = append(domains[domain], node)
+		}
+	}
+	return domains
+}
+
+// inTree returns whether a gang is in a tree.
+func (s *state) inTree(name string) func(groupKey) bool {
+	return func(key groupKey) bool { return key.label == native && s.groups[key].tree == name }
 }
 
 // judgeTree judges that a member of a gang in a tree was let go: enough gangs of the tree must have, or have had, enough members

@@ -18,7 +18,7 @@ func inNative(group string) func(*corev1.Pod) {
 
 // grown tells of a tree with gangs g of one pod, h of two and i of one, that starts with some of them.
 func grown(atLeast int) *tale {
-	of := &tree{"root", atLeast}
+	of := &tree{name: "root", atLeast: atLeast}
 	t := newTale().tell(entry{group: of.object("")})
 	for name, minMember := range map[string]int{"g": 1, "h": 2, "i": 1} {
 		t.life(name, &gang{name: name, label: native, minMember: minMember, tree: of})
@@ -45,7 +45,7 @@ func TestATreeIsSettledWhenNoMoreOfItCouldStart(t *testing.T) {
 		"all have room":                         {4, grown(3), false},
 		"two have started, and one has no room": {3, grown(2).pod("g-0", bind("g")).pod("i-0", bind("i")), true},
 		"two have started, and one has room":    {4, grown(2).pod("g-0", bind("g")).pod("i-0", bind("i")), false},
-		"the tree is gone":                      {4, grown(2).tell(entry{group: (&tree{"root", 2}).object(""), gone: true}), true},
+		"the tree is gone":                      {4, grown(2).tell(entry{group: (&tree{name: "root", atLeast: 2}).object(""), gone: true}), true},
 		"a pod of the second one is missing":    {2, grown(2).tell(entry{pod: pod("i-0", inNative("i")), gone: true}), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,5 +78,50 @@ func TestNoMemberOfATreeIsLetGoBeforeEnoughGangsAreReady(t *testing.T) {
 				t.Errorf("found %v, want %d", findings, test.found)
 			}
 		})
+	}
+}
+
+// rooted tells of a tree with gangs g and h of two pods each, all of them in one block, and of two nodes in each of two blocks.
+func rooted(cores string) (*tale, map[string]*gang) {
+	of := &tree{name: "root", atLeast: 2, near: blockKey}
+	t, gangs := newTale().tell(entry{group: of.object("")}), map[string]*gang{}
+	for _, name := range []string{"g", "h"} {
+		gangs[name] = &gang{name: name, label: native, minMember: 2, tree: of}
+		t.life(name, gangs[name])
+	}
+	for _, name := range []string{"a1", "a2", "b1", "b2"} {
+		node := workload.NewNode(name, cores, workload.Room(64, 20))
+		node.Labels[blockKey] = name[:1]
+		t.tell(entry{node: node})
+	}
+	return t, gangs
+}
+
+func TestGroupsOfATreeAreFoundThatAreApart(t *testing.T) {
+	for on, want := range map[string]string{"a1,a1,a2,a2": "", "a1,a1,b1,b1": apartFound} {
+		tale, gangs := rooted("2")
+		nodes := named(on)
+		for i, member := range []string{"g-0", "g-1", "h-0", "h-1"} {
+			tale.pod(member, inNative(member[:1]), func(p *corev1.Pod) { p.Spec.NodeName = nodes[i] })
+		}
+		found := ""
+		for _, f := range judgeNear(tale.entries, gangs).findings {
+			found = f.What
+		}
+		if found != want {
+			t.Errorf("on %s is found %q, want %q", on, found, want)
+		}
+	}
+}
+
+func TestATreeIsSettledWhenNoBlockHasRoom(t *testing.T) {
+	for cores, settled := range map[string]bool{"1": true, "2": false} {
+		tale, _ := rooted(cores)
+		for _, member := range []string{"g-0", "g-1", "h-0", "h-1"} {
+			tale.pod(member, inNative(member[:1]))
+		}
+		if because := tale.state().unsettled(); (len(because) == 0) != settled {
+			t.Errorf("unsettled with %s cores on each node because %v, want settled: %t", cores, because, settled)
+		}
 	}
 }

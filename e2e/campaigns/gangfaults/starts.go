@@ -84,7 +84,7 @@ func newChronicle(history []entry, slack time.Duration) chronicle {
 	for _, e := range history {
 		for _, key := range s.apply(e) {
 			g := s.standing(key)
-			now := chapter{from: e.at, least: g.minMember, with: g.with, tree: g.tree, treeLeast: s.trees[g.tree]}
+			now := chapter{from: e.at, least: g.minMember, with: g.with, tree: g.tree, treeLeast: s.trees[g.tree].atLeast}
 			if g.satisfied() {
 				now.least = min(now.least, 1)
 			}

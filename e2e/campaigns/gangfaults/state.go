@@ -31,7 +31,7 @@ type state struct {
 	groups map[groupKey]podGroup
 	told   map[types.UID]string // by muster, about pods without a PodGroup
 	ended  map[types.UID]uint64 // the version at which a pod was first seen to have succeeded
-	trees  map[string]int       // how many gangs of a tree start together, by its name
+	trees  map[string]tree      // by name
 	once   map[groupKey]bool    // it has been whole, in the present life of its PodGroup
 	claims map[string]*resourcev1.ResourceClaim
 }
@@ -71,7 +71,7 @@ func newState() *state {
 	return &state{
 		nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{},
 		groups: map[groupKey]podGroup{}, told: map[types.UID]string{}, ended: map[types.UID]uint64{}, once: map[groupKey]bool{},
-		claims: map[string]*resourcev1.ResourceClaim{}, trees: map[string]int{},
+		claims: map[string]*resourcev1.ResourceClaim{}, trees: map[string]tree{},
 	}
 }
 

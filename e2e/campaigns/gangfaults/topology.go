@@ -85,6 +85,10 @@ func (w *writer) askForNearness(g *gang) {
 	if g.match == v1alpha1.MatchOnlyWaiting { // each batch has a domain of its own
 		g.match = ""
 	}
+	if g.label == native {
+		g.near.required = []string{"", blockKey, rackKey}[w.rand.IntN(3)]
+		return
+	}
 	g.near.required = []string{"", blockKey, rackKey, rackKey, corev1.LabelHostname}[w.rand.IntN(5)]
 	g.near.prefers = g.near.required == blockKey && w.rand.IntN(2) == 0
 	if w.rand.IntN(3) > 0 || g.near.required == corev1.LabelHostname {
@@ -116,13 +120,18 @@ func domainOf(node *corev1.Node, key string) string {
 	return node.Labels[key]
 }
 
-// standsNear is where the bound members of a gang are: how many each domain of a level has. Members that are being deleted, or are on
-// nodes that are gone, are left out.
-func (s *state) standsNear(key groupKey, level string) map[string]int {
+// alone returns whether a gang is one.
+func alone(key groupKey) func(groupKey) bool {
+	return func(other groupKey) bool { return other == key }
+}
+
+// standsNear is where the bound members of some gangs are: how many each domain of a level has. Members that are being deleted, or are
+// on nodes that are gone, are left out.
+func (s *state) standsNear(of func(groupKey) bool, level string) map[string]int {
 	domains := map[string]int{}
 	for _, pod := range s.pods {
 		node := s.nodes[pod.Spec.NodeName]
-		if keyOf(pod) == key && node != nil && pod.DeletionTimestamp == nil && !hasEnded(pod) {
+		if of(keyOf(pod)) && node != nil && pod.DeletionTimestamp == nil && !hasEnded(pod) {
 			domains[domainOf(node, level)]++
 		}
 	}
@@ -192,17 +201,25 @@ func (j *nearJudge) bound(key groupKey, g *gang, pod *corev1.Pod) {
 
 // judgeBinding judges that a member has come to where the others of its gang are.
 func (v *together) judgeBinding(s *state, key groupKey, g *gang, pod *corev1.Pod, replaces bool) {
+	if g.tree != nil && g.tree.near != "" {
+		v.judgeDomain(s.standsNear(s.inTree(g.tree.name), g.tree.near), "tree "+g.tree.name, g.tree.near, pod)
+	}
 	if g.near.required == "" {
 		return
 	}
-	if domains := s.standsNear(key, g.near.required); len(domains) > 1 {
-		v.findings = append(v.findings, faultcampaign.Found(
-			apartFound, "pod %s comes to node %s, and members of gang %s are in %v by %s",
-			pod.Name, pod.Spec.NodeName, key.name, domains, g.near.required,
-		))
-	} else if replaces {
+	if v.judgeDomain(s.standsNear(alone(key), g.near.required), "gang "+key.name, g.near.required, pod) && replaces {
 		v.inside++
 	}
+}
+
+// judgeDomain judges that there is one domain, where a pod has come.
+func (v *together) judgeDomain(domains map[string]int, of, level string, pod *corev1.Pod) bool {
+	if len(domains) > 1 {
+		v.findings = append(v.findings, faultcampaign.Found(
+			apartFound, "pod %s comes to node %s, and members of %s are in %v by %s", pod.Name, pod.Spec.NodeName, of, domains, level,
+		))
+	}
+	return len(domains) < 2
 }
 
 // judgeSlices judges that no slice of a gang is split that has all its members.
@@ -210,7 +227,7 @@ func (v *together) judgeSlices(s *state, key groupKey, g *gang) {
 	if g.near.size == 0 {
 		return
 	}
-	domains := s.standsNear(key, g.near.sliced)
+	domains := s.standsNear(alone(key), g.near.sliced)
 	for _, members := range domains {
 		if members%g.near.size != 0 {
 			v.findings = append(v.findings, faultcampaign.Found(
@@ -232,7 +249,7 @@ func (s *state) fittingNear(nodes []*corev1.Node, pods []*corev1.Pod, key groupK
 		return 0 // which slices they were in is not known, or the group asks for what cannot be
 	}
 	lacks += len(g.pending) - len(usable)
-	within := s.standsNear(key, g.near.required)
+	within := s.standsNear(alone(key), g.near.required)
 	domains := map[string][]*corev1.Node{}
 	for _, node := range nodes {
 		domain := ""
@@ -262,7 +279,7 @@ func (s *state) fittingSlices(nodes []*corev1.Node, pods []*corev1.Pod, key grou
 		domain := domainOf(node, g.near.sliced)
 		domains[domain] = append(domains[domain], node)
 	}
-	there := s.standsNear(key, g.near.sliced)
+	there := s.standsNear(alone(key), g.near.sliced)
 	for domain, some := range domains {
 		room := fit.Together(some, pods, g.pending)
 		whole := (there[domain]+room)/g.near.size*g.near.size - there[domain]
