@@ -28,18 +28,22 @@ func placePatiently(plan *placement.Plan, parts []core.Wanted, deadline time.Tim
 		return places, without, none
 	}
 	plan.Return(before)
-	vain := false
-	others := slices.Clone(parts)
+	if others, vain := hurried(plan, parts, deadline); vain {
+		return placePatiently(plan, others, deadline)
+	}
+	none.patient = true
+	return nil, "", none
+}
+
+// hurried has parts not wait for one domain where none would have room for them if it were empty, and reports whether there are any.
+func hurried(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (others []core.Wanted, vain bool) {
+	others = slices.Clone(parts)
 	for i := range others {
 		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
 			others[i].Patient, vain = false, true
 		}
 	}
-	if vain {
-		return placePatiently(plan, others, deadline)
-	}
-	none.patient = true
-	return nil, "", none
+	return others, vain
 }
 
 // farOff says in words what a network lacks.
@@ -138,6 +142,22 @@ func (u *unsettled) apart(snap *cluster.Snapshot) bool {
 		domains[strings.Join(path, "/")] = true // no value of a label has one
 	}
 	return len(domains) > 1
+}
+
+// anyApart reports whether members of one of some groups are [unsettled.apart].
+func anyApart(left []unsettled, snap *cluster.Snapshot) bool {
+	return slices.ContainsFunc(left, func(u unsettled) bool { return u.apart(snap) })
+}
+
+// undivided returns what members must have of the network, nil for nothing, and the domain that they prefer.
+func (u *unsettled) undivided(snap *cluster.Snapshot) (*placement.Network, placement.Preference) {
+	hasty := *u
+	hasty.Patient = false
+	n := hasty.network(snap)
+	if n == nil {
+		return nil, placement.Preference{}
+	}
+	return n, placement.Preference{Level: along(u.Topology, snap).Preferred, Patient: u.Patient}
 }
 
 // network returns what members ask of the network, nil for nothing.
