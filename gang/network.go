@@ -2,7 +2,6 @@ package gang
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/topology"
 )
@@ -71,40 +71,13 @@ func farOff(lack *placement.Lack) string {
 	}
 }
 
-// along returns the topology with the levels that an object lists: the Topology of KAI's that it names, or else any that lists its
-// levels, if all that do are alike.
-func along(t v1alpha1.Topology, snap *cluster.Snapshot) v1alpha1.Topology {
-	var found *v1alpha1.Topology
-	for name, object := range snap.Topologies.All() {
-		if t.Name != "" && name != nameOf(&t) {
-			continue
-		}
-		next, lists := t.Along(object.Levels)
-		switch {
-		case !lists:
-		case found == nil:
-			found = &next
-		case !reflect.DeepEqual(*found, next):
-			return t
-		}
-	}
-	if found == nil {
-		return t
-	}
-	return *found
-}
-
-func nameOf(t *v1alpha1.Topology) cluster.TopologyName {
-	return cluster.TopologyName{Group: v1alpha1.GroupKAI, Name: t.Name}
-}
-
 // unlisted says in words why the Topology that members name is of no use to them, "" where it is.
 func (u *unsettled) unlisted(snap *cluster.Snapshot) string {
 	t := &u.Topology
 	if t.Name == "" {
 		return ""
 	}
-	object, is := snap.Topologies.Get(nameOf(t))
+	object, is := snap.Topologies.Get(membership.TopologyName(t))
 	if !is {
 		return fmt.Sprintf("; there is no Topology %s of %s", t.Name, v1alpha1.GroupKAI)
 	}
@@ -116,30 +89,17 @@ func (u *unsettled) unlisted(snap *cluster.Snapshot) string {
 
 // apart reports whether members that would stay, and others of their group, are not in one domain of the level that is required.
 func (u *unsettled) apart(snap *cluster.Snapshot) bool {
-	t := along(u.Topology, snap)
+	t := membership.Along(u.Topology, snap)
 	if t.Required == 0 {
 		return false
 	}
 	domains := map[string]bool{}
 	for _, index := range u.beside(snap) {
-		node := snap.Node(index)
-		path := []string{node.Name}
-		if t.Required <= len(t.Levels) {
-			path = path[:0]
-			for i, key := range t.Levels[:t.Required] {
-				if t.Above != nil {
-					for _, above := range t.Above[i] {
-						path = append(path, node.Labels[above])
-					}
-				}
-				value, has := node.Labels[key]
-				if !has {
-					return true
-				}
-				path = append(path, value)
-			}
+		domain, is := membership.DomainOf(&t, t.Required, snap.Node(index))
+		if !is {
+			return true
 		}
-		domains[strings.Join(path, "/")] = true // no value of a label has one
+		domains[domain] = true
 	}
 	return len(domains) > 1
 }
@@ -157,7 +117,7 @@ func (u *unsettled) undivided(snap *cluster.Snapshot) (*placement.Network, place
 	if n == nil {
 		return nil, placement.Preference{}
 	}
-	return n, placement.Preference{Level: along(u.Topology, snap).Preferred, Patient: u.Patient}
+	return n, placement.Preference{Level: membership.Along(u.Topology, snap).Preferred, Patient: u.Patient}
 }
 
 // network returns what members ask of the network, nil for nothing.
@@ -165,7 +125,7 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 	if !u.Topology.Asks() {
 		return nil
 	}
-	t := along(u.Topology, snap)
+	t := membership.Along(u.Topology, snap)
 	n := &placement.Network{
 		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: u.beside(snap),
 	}
