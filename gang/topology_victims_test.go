@@ -118,7 +118,7 @@ func TestVictimsOfAGangAreInOneRack(t *testing.T) {
 	}
 }
 
-// Room that is kept for members in a rack holds none of them there where the others have no room, whoever goes.
+// Room that is kept for members in a rack holds none of them there where the others have no room, even if all go that may.
 func TestVictimsAreInAnotherRackThanWhereRoomIsKept(t *testing.T) {
 	for name, nodes := range map[string][]string{"in one rack": {"x-a-0"}, "in two": {"x-a-0", "x-c-6"}} {
 		t.Run(name, func(t *testing.T) {

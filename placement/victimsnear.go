@@ -261,17 +261,17 @@ func (v *evictee) rank() int64 {
 	return c.highest
 }
 
-// breaks reports whether to evict a pod takes away what others need, whoever else goes.
+// breaks reports whether to evict a pod takes away what others need, even if nobody else goes.
 func (v *evictee) breaks() bool {
 	return !v.Leaving && slices.ContainsFunc(v.Limits, func(l *Limit) bool { return l.Whole > 0 && l.used == l.Allowed })
 }
 
-// exceeds reports whether to evict a pod is more than its disruption budgets allow, whoever else goes.
+// exceeds reports whether to evict a pod is more than its disruption budgets allow, even if nobody else goes.
 func (v *evictee) exceeds() bool {
 	return !v.Leaving && slices.ContainsFunc(v.Limits, func(l *Limit) bool { return l.Whole == 0 && l.used >= l.Allowed })
 }
 
-// decided is what a search has decided: who goes, and who comes.
+// decided says what a search has decided: who goes, and who comes.
 type decided struct {
 	plan   *Mark
 	gone   []*evictee

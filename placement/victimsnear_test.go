@@ -46,7 +46,9 @@ func (r racked) run(t interface{ Fatal(...any) }, c *cluster.Cluster) {
 }
 
 // evictNear plans evictions for pods of 4 CPU each in one rack.
-func evictNear(store *predicates.VerdictStore, pods []*cluster.Pod, n *Network, prefer Preference, deadline time.Time) (*Plan, *Evictions, Nearby) {
+func evictNear(
+	store *predicates.VerdictStore, pods []*cluster.Pod, n *Network, prefer Preference, deadline time.Time,
+) (*Plan, *Evictions, Nearby) {
 	plan := New(store, pods, 0)
 	evictions := NewEvictions(plan, func(pod *cluster.Pod) (Eviction, bool) {
 		eviction, may := lower(pod)

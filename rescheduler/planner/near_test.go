@@ -26,7 +26,8 @@ func nearGang(count int, cpu, asks string, change ...func(*corev1.Pod)) (pods []
 // manyInOneZone are nodes of a rack that look good for members of a gang that have to be in different zones.
 func manyInOneZone() (nodes []runtime.Object) {
 	for i := range 12 {
-		nodes = append(nodes, node(fmt.Sprint("a", i), "4", inRack("a"), inZone("z")), pod(fmt.Sprintf("x%d-1", i), fmt.Sprint("a", i), "0", unowned))
+		name := fmt.Sprint("a", i)
+		nodes = append(nodes, node(name, "4", inRack("a"), inZone("z")), pod(fmt.Sprintf("x%d-1", i), name, "0", unowned))
 	}
 	return nodes
 }
@@ -80,6 +81,13 @@ func TestMakeRoomInOneDomain(t *testing.T) {
 				pod("g-0", "", "4", inGang("g", 1), annotated(required, rack)), pod("g-1", "", "4", inGang("g", 1), annotated(required, rack)),
 			},
 			want: []string{"g-0: at b2 after 0", "y-1: b1 → c1", "g-1: at b1 after 1"},
+		},
+		{
+			name: "more than must start are in the same rack or nowhere", objects: []runtime.Object{
+				node("a1", "4", inRack("a")), node("b1", "5", inRack("b")),
+				pod("g-0", "", "4", inGang("g", 1), annotated(required, rack)), pod("g-1", "", "4", inGang("g", 1), annotated(required, rack)),
+			},
+			want: []string{"g-0: at a1 after 0"},
 		},
 		{
 			name: "nobody moves where no rack is large enough", objects: append([]runtime.Object{

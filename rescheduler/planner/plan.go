@@ -130,7 +130,7 @@ const (
 	ReasonCannotStart      = "the gang cannot start"
 	ReasonMinResources     = "the gang cannot start before all nodes together have more free"
 	ReasonNativeGroup      = "kube-scheduler itself plans the group of the pod"
-	ReasonTopology         = "no room is made yet for gangs that are divided over a network, or start with others and have to be near each other"
+	ReasonTopology         = "no room is made yet for gangs that are divided over a network, or that start together and are near each other"
 	ReasonNoDomain         = "no domain of the network was found that has room for enough of its pods once others have moved"
 	ReasonResourceClaims   = "a ResourceClaim that it names is not there, is being deleted or is not its own"
 	ReasonLate             = "the time to search was up"
