@@ -2,7 +2,6 @@ package gang
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/topology"
 )
@@ -28,18 +28,23 @@ func placePatiently(plan *placement.Plan, s core.Search, deadline time.Time) ([]
 		return places, without, none
 	}
 	plan.Return(before)
-	vain := false
-	s.Parts = slices.Clone(s.Parts)
-	for i := range s.Parts {
-		if u := (unsettled{Wanted: s.Parts[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
-			s.Parts[i].Patient, vain = false, true
-		}
-	}
-	if vain {
+	if others, vain := hurried(plan, s.Parts, deadline); vain {
+		s.Parts = others
 		return placePatiently(plan, s, deadline)
 	}
 	none.patient = true
 	return nil, "", none
+}
+
+// hurried has parts not wait for one domain where none would have room for them if it were empty, and reports whether there are any.
+func hurried(plan *placement.Plan, parts []core.Wanted, deadline time.Time) (others []core.Wanted, vain bool) {
+	others = slices.Clone(parts)
+	for i := range others {
+		if u := (unsettled{Wanted: others[i]}); u.Patient && !plan.MayHold(u.Pods, u.AtLeast, u.network(plan.Snapshot()), deadline) {
+			others[i].Patient, vain = false, true
+		}
+	}
+	return others, vain
 }
 
 // farOff says in words what a network lacks.
@@ -69,33 +74,6 @@ func farOff(lack *placement.Lack) string {
 	}
 }
 
-// along returns the topology with the levels that an object lists: the Topology of KAI's that it names, or else any that lists its
-// levels, if all that do are alike.
-func along(t v1alpha1.Topology, snap *cluster.Snapshot) v1alpha1.Topology {
-	var found *v1alpha1.Topology
-	for name, object := range snap.Topologies.All() {
-		if t.Name != "" && name != nameOf(&t) {
-			continue
-		}
-		next, lists := t.Along(object.Levels)
-		switch {
-		case !lists:
-		case found == nil:
-			found = &next
-		case !reflect.DeepEqual(*found, next):
-			return t
-		}
-	}
-	if found == nil {
-		return t
-	}
-	return *found
-}
-
-func nameOf(t *v1alpha1.Topology) cluster.TopologyName {
-	return cluster.TopologyName{Group: v1alpha1.GroupKAI, Name: t.Name}
-}
-
 // unlisted says in words why a Topology that members name is of no use to them, "" where it is.
 func unlisted(s core.Search, u unsettled, snap *cluster.Snapshot) string {
 	why := unlistedIn(&u.Topology, snap)
@@ -111,7 +89,7 @@ func unlistedIn(t *v1alpha1.Topology, snap *cluster.Snapshot) string {
 	if t.Name == "" {
 		return ""
 	}
-	object, is := snap.Topologies.Get(nameOf(t))
+	object, is := snap.Topologies.Get(membership.TopologyName(t))
 	if !is {
 		return fmt.Sprintf("; there is no Topology %s of %s", t.Name, v1alpha1.GroupKAI)
 	}
@@ -146,32 +124,35 @@ func apartOf(s core.Search, snap *cluster.Snapshot) map[*cluster.Pod]bool {
 
 // apart reports whether nodes are not in one domain of the level that is required.
 func apart(t v1alpha1.Topology, nodes []int32, snap *cluster.Snapshot) bool {
-	t = along(t, snap)
+	t = membership.Along(t, snap)
 	if t.Required == 0 {
 		return false
 	}
 	domains := map[string]bool{}
 	for _, index := range nodes {
-		node := snap.Node(index)
-		path := []string{node.Name}
-		if t.Required <= len(t.Levels) {
-			path = path[:0]
-			for i, key := range t.Levels[:t.Required] {
-				if t.Above != nil {
-					for _, above := range t.Above[i] {
-						path = append(path, node.Labels[above])
-					}
-				}
-				value, has := node.Labels[key]
-				if !has {
-					return true
-				}
-				path = append(path, value)
-			}
+		domain, is := membership.DomainOf(&t, t.Required, snap.Node(index))
+		if !is {
+			return true
 		}
-		domains[strings.Join(path, "/")] = true // no value of a label has one
+		domains[domain] = true
 	}
 	return len(domains) > 1
+}
+
+// anyApart reports whether members that would stay, and others of their group, are [apart].
+func anyApart(left []unsettled, snap *cluster.Snapshot) bool {
+	return slices.ContainsFunc(left, func(u unsettled) bool { return apart(u.Topology, u.beside(snap), snap) })
+}
+
+// undivided returns what members must have of the network, nil for nothing, and the domain that they prefer.
+func (u *unsettled) undivided(snap *cluster.Snapshot) (*placement.Network, placement.Preference) {
+	hasty := *u
+	hasty.Patient = false
+	n := hasty.network(snap)
+	if n == nil {
+		return nil, placement.Preference{}
+	}
+	return n, placement.Preference{Level: membership.Along(u.Topology, snap).Preferred, Patient: u.Patient}
 }
 
 // network returns what members ask of the network, nil for nothing.
@@ -179,7 +160,7 @@ func (u *unsettled) network(snap *cluster.Snapshot) *placement.Network {
 	if !u.Topology.Asks() {
 		return nil
 	}
-	t := along(u.Topology, snap)
+	t := membership.Along(u.Topology, snap)
 	n := &placement.Network{
 		Levels: t.Levels, Above: t.Above, Required: t.Required, Balanced: t.Balanced, Beside: u.beside(snap),
 	}

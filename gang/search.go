@@ -53,49 +53,6 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	}
 }
 
-func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
-	p.seed++
-	started := p.clock.Now()
-	defer func() { p.took.Observe(p.clock.Since(started).Seconds()) }()
-	pods := podsOf(s.Parts)
-	plan := p.newPlan(s.Store, pods)
-	defer plan.Close()
-	evictions := placement.NewEvictions(plan, p.sparing(pods, terms.May))
-	if asksNetwork(s) {
-		return core.Evictions{Why: "nobody is evicted yet for gangs that ask something of the network"}
-	}
-	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
-	for _, part := range left {
-		outcome := evictions.PlaceAll(part.Pods, part.missing(), p.budget.deadline())
-		switch {
-		case outcome.Kept:
-			places = append(places, outcome.Places...)
-		case outcome.Late:
-			p.budget.short = true
-			return core.Evictions{Late: true}
-		default:
-			return core.Evictions{Why: shortfall(outcome, part.settled, part.AtLeast, len(places), plan.Snapshot().NodeCount())}
-		}
-	}
-	found, ok := evictions.Victims()
-	if !ok || len(found) == 0 && p.lacking(s.Parts) != "" {
-		return core.Evictions{}
-	}
-	planned, err := p.assume(plan.Snapshot(), places)
-	switch {
-	case errors.Is(err, cluster.ErrNodeChanged):
-		return core.Evictions{Outcome: core.Outdated}
-	case err != nil:
-		return core.Evictions{Outcome: core.Overtaken}
-	}
-	victims := map[string][]core.Victim{}
-	for _, v := range found {
-		name := plan.Node(v.Node).Name
-		victims[name] = append(victims[name], core.Victim{Pod: v.Pod, Violates: v.Violates})
-	}
-	return core.Evictions{Outcome: core.Found, Planned: planned, Nodes: plan.Snapshot().NodeCount(), Victims: victims}
-}
-
 // FindWithout returns no nodes if there would still be less than members ask for.
 func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
 	parts := slices.Clone(s.Parts)
@@ -257,7 +214,7 @@ func rehearse(plan *placement.Plan, s core.Search, deadline time.Time) ([]placem
 	if len(places) == 0 || !asksNetwork(s) {
 		return places, left, plan.PlaceTogether(demandsOf(s, left, snap), deadline)
 	}
-	if !slices.ContainsFunc(left, func(u unsettled) bool { return apart(u.Topology, u.beside(snap), snap) }) {
+	if !anyApart(left, snap) {
 		if together := plan.PlaceTogether(demandsOf(s, left, snap), deadline); together.Kept || together.Late {
 			return places, left, together
 		}
@@ -321,7 +278,7 @@ func demandsOf(s core.Search, left []unsettled, snap *cluster.Snapshot) []placem
 	}
 	for i := range s.Within {
 		c := &s.Within[i]
-		t := along(c.Topology, snap)
+		t := membership.Along(c.Topology, snap)
 		common := &placement.Common{
 			Levels: t.Levels, Above: t.Above, Required: t.Required, Preferred: t.Preferred, Beside: besideAll(c, left, snap),
 		}

@@ -349,24 +349,6 @@ func TestADivisionIsProven(t *testing.T) {
 	})
 }
 
-func TestNobodyIsEvictedForAGangThatAsksForARack(t *testing.T) {
-	run(t, func(p *process) {
-		p.running(2)
-		group := podGroup("g", 2)
-		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
-		gang := members("g", 2, "3", ofPriority(10), tried)
-		p.set(group)
-		p.set(objects(gang)...)
-		p.after(time.Second)
-		if got := p.preempt(gang[0]); got != "" {
-			t.Errorf("to be evicted: %s", got)
-		}
-		if why := p.why("g"); !strings.Contains(why, "nobody is evicted yet for gangs that ask something of the network") {
-			t.Errorf("it waits as %q", why)
-		}
-	})
-}
-
 // Members that come when the gang has started, though it may do without them, go where the others are.
 func TestMembersBeyondTheMinimumGoToTheRackOfTheOthers(t *testing.T) {
 	run(t, func(p *process) {

@@ -17,6 +17,7 @@ import (
 type evictee struct {
 	Eviction
 	pod   *cluster.Pod
+	node  int32 // its index
 	gone  bool
 	class class // as dearestFirst last found
 }
@@ -76,7 +77,7 @@ func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 	for _, pod := range node.Pods {
 		if eviction, may := t.may(pod); may {
 			eviction.Limits = slices.Concat(eviction.Limits, t.disruptions(pod))
-			all = append(all, &evictee{Eviction: eviction, pod: pod})
+			all = append(all, &evictee{Eviction: eviction, pod: pod, node: node.Index})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })

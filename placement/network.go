@@ -26,9 +26,14 @@ type Network struct {
 	except []int32
 }
 
+// Divides reports whether pods are divided over domains, beyond being in one of them.
+func (n *Network) Divides() bool {
+	return n.Balanced > 0 || len(n.Slices) > 0 || n.Shares != nil
+}
+
 // isSoft reports whether pods may go anywhere if there are no places as they ask.
 func (n *Network) isSoft() bool {
-	return n.Required == 0 && n.Balanced == 0 && len(n.Slices) == 0 && n.Shares == nil
+	return n.Required == 0 && !n.Divides()
 }
 
 // Lack says in which domain of a level most pods of a group have room, and for how many that is.

@@ -40,6 +40,10 @@ type Evictions struct {
 	kinds    map[predicates.Class]*evictor
 	changed  []int32 // nodes on which the costs of evictions may be others than before
 	placed   []Place
+	begun    decided
+	evicted  []*evictee // some of them may have been spared since
+	all      *among
+	among    *among // nodes that pods may come to: all, except where [Evictions.PlaceNear] tries a domain
 }
 
 // Eviction describes a pod that may be evicted.
@@ -75,10 +79,13 @@ type Victim struct {
 // NewEvictions begins a search on a plan as it is. may says which pods may be evicted; it is
 // asked once about each.
 func NewEvictions(plan *Plan, may func(*cluster.Pod) (Eviction, bool)) *Evictions {
-	return &Evictions{
-		plan: plan, terms: newTerms(plan.Snapshot(), may),
+	all := allNodes(plan.Snapshot())
+	e := &Evictions{
+		plan: plan, terms: newTerms(plan.Snapshot(), may), all: all, among: all,
 		evictees: map[int32][]*evictee{}, kinds: map[predicates.Class]*evictor{},
 	}
+	e.begun = e.decided()
+	return e
 }
 
 // PlaceAll places pods in their order until the required number has a place; the others get none. If fewer get
@@ -93,21 +100,31 @@ func (e *Evictions) PlaceAll(pods []*cluster.Pod, atLeast int, deadline time.Tim
 		if outcome.Late = outcome.Late || e.plan.past(deadline); outcome.Late || outcome.Placed >= atLeast {
 			continue
 		}
-		before := e.plan.Moves()
-		place.Node = e.plan.Place(pod)
-		e.follow(before)
-		if place.Node < 0 {
-			place.Node = e.evictFor(pod, deadline)
-		}
-		if place.Node >= 0 {
+		switch place.Node = e.place(pod, deadline); {
+		case place.Node >= 0:
 			outcome.Placed++
 			e.placed = append(e.placed, *place)
-		} else if !told {
+		case !told && e.among == e.all:
 			place.Against, told = e.against(pod, deadline), true
 		}
 	}
 	outcome.Kept = outcome.Placed >= atLeast && !outcome.Late
 	return outcome
+}
+
+// place puts a pod where there is room, or where that costs least; it returns -1 when the pod fits nowhere.
+func (e *Evictions) place(pod *cluster.Pod, deadline time.Time) int32 {
+	before, index := e.plan.Moves(), int32(-1)
+	if e.among == e.all {
+		index = e.plan.Place(pod)
+	} else {
+		e.plan.keepPromises(pod)
+	}
+	e.follow(before)
+	if index < 0 {
+		index = e.evictFor(pod, deadline)
+	}
+	return index
 }
 
 // against counts the nodes by what is against a pod there though all go that may, nil when time is up.
@@ -152,6 +169,7 @@ func (e *Evictions) evictFor(pod *cluster.Pod, deadline time.Time) int32 {
 func (e *Evictions) evict(victims []*evictee, pod *cluster.Pod, index int32) {
 	for _, v := range victims {
 		v.gone = true
+		e.evicted = append(e.evicted, v)
 		e.plan.Take(v.pod, index)
 		for _, limit := range v.count(+1) {
 			e.changed = append(e.changed, limit.nodes...) // there it costs less from now on
@@ -165,11 +183,8 @@ func (e *Evictions) evict(victims []*evictee, pod *cluster.Pod, index int32) {
 // node together and its most important ones first. None of them could stay: the pods on its node would not fit
 // any more. It returns false when not all placed pods fit in the end, each as if the others were there already.
 func (e *Evictions) Victims() (victims []Victim, ok bool) {
-	e.spare()
-	for _, place := range e.placed {
-		if !e.stands(place) {
-			return nil, false
-		}
+	if !e.proven() {
+		return nil, false
 	}
 	evicted := map[*Limit]int{}
 	for _, index := range slices.Sorted(maps.Keys(e.evictees)) {
@@ -180,6 +195,12 @@ func (e *Evictions) Victims() (victims []Victim, ok bool) {
 		}
 	}
 	return victims, true
+}
+
+// proven spares who need not go, and reports whether all placed pods fit where they are.
+func (e *Evictions) proven() bool {
+	e.spare()
+	return !slices.ContainsFunc(e.placed, func(place Place) bool { return !e.stands(place) })
 }
 
 // spare gives back what more room for others has made unnecessary.
@@ -245,7 +266,7 @@ func (n *NodeEvictions) Victims(fits func(*cluster.Node) bool, node *cluster.Nod
 type evictor struct {
 	judge  *scenario.Judge
 	seen   int     // how many of the changed nodes the offers know
-	offers []offer // by node index
+	offers []offer // in the order of the nodes that pods may come to
 	made   int     // how many moves there were when all offers were made
 }
 
@@ -276,7 +297,9 @@ func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victi
 		k.makeAll(e, deadline)
 	}
 	for _, index := range e.changed[k.seen:] {
-		k.offers[index] = k.offer(e, index)
+		if at, is := e.among.at[index]; is {
+			k.offers[at] = k.offer(e, index)
+		}
 	}
 	k.seen = len(e.changed)
 	for !e.plan.past(deadline) {
@@ -288,47 +311,51 @@ func (k *evictor) cheapest(e *Evictions, deadline time.Time) (index int32, victi
 			k.makeAll(e, deadline)
 			continue
 		}
-		before := k.offers[best]
-		k.offers[best] = k.offer(e, best)
+		before, index := k.offers[best], e.among.nodes[best]
+		k.offers[best] = k.offer(e, index)
 		if now := k.offers[best]; now.victims != nil && now.cost == before.cost {
-			return best, now.victims
+			return index, now.victims
 		}
 	}
 	return -1, nil
 }
 
 func (k *evictor) makeAll(e *Evictions, deadline time.Time) {
-	k.offers = make([]offer, e.plan.Snapshot().IndexEnd())
+	k.offers = make([]offer, len(e.among.nodes))
 	k.made, k.seen = e.plan.Moves(), len(e.changed)
-	for node := range e.plan.Snapshot().Nodes() {
+	for at, index := range e.among.nodes {
 		if e.plan.past(deadline) {
 			return
 		}
-		k.offers[node.Index] = k.offer(e, node.Index)
+		k.offers[at] = k.offer(e, index)
 	}
 }
 
-// best returns the node with the cheapest offer, -1 when there is none.
-func (k *evictor) best() int32 {
+// best returns which offer is the cheapest, -1 when there is none.
+func (k *evictor) best() int {
 	best := -1
 	for i := range k.offers {
 		if k.offers[i].victims != nil && (best < 0 || k.offers[i].cost.compare(&k.offers[best].cost) < 0) {
 			best = i
 		}
 	}
-	return int32(best)
+	return best
 }
 
-// offer returns the cheapest set of evictions on a node that makes room there.
+// offer returns the cheapest set of evictions on a node that makes room there. Where some nodes alone are looked at, room that is
+// free is one of no evictions.
 func (k *evictor) offer(e *Evictions, index int32) offer {
+	if e.plan.avoided[index] {
+		return offer{}
+	}
+	if e.among != e.all && k.judge.Fits(index) {
+		return offer{victims: []*evictee{}}
+	}
 	var all []*evictee
 	for _, v := range e.on(index) {
 		if !v.gone {
 			all = append(all, v)
 		}
-	}
-	if e.plan.avoided[index] {
-		return offer{}
 	}
 	victims := choose(k.judge.FitsIn, e.plan.Node(index), all)
 	return offer{costOf(victims), victims}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -92,4 +94,55 @@ func AsksTopology(pod *cluster.Pod, snap *cluster.Snapshot) bool {
 	}
 	policy, err := v1alpha1.DecodePolicy(of)
 	return err != nil || policy.Topology.Asks() || len(pod.Affiliation.Within) > 0
+}
+
+// Along returns the topology with the levels that an object lists: the Topology of KAI's that it names, or else any that lists its
+// levels, if all that do are alike.
+func Along(t v1alpha1.Topology, snap *cluster.Snapshot) v1alpha1.Topology {
+	var found *v1alpha1.Topology
+	for name, object := range snap.Topologies.All() {
+		if t.Name != "" && name != TopologyName(&t) {
+			continue
+		}
+		next, lists := t.Along(object.Levels)
+		switch {
+		case !lists:
+		case found == nil:
+			found = &next
+		case !reflect.DeepEqual(*found, next):
+			return t
+		}
+	}
+	if found == nil {
+		return t
+	}
+	return *found
+}
+
+// TopologyName returns the name of the object of KAI's that a topology goes by.
+func TopologyName(t *v1alpha1.Topology) cluster.TopologyName {
+	return cluster.TopologyName{Group: v1alpha1.GroupKAI, Name: t.Name}
+}
+
+// DomainOf names the domain of a level that a node is in, by the values of its labels, the uppermost first, with slashes between
+// them, or by its own name. It reports false where the node lacks one of the labels.
+func DomainOf(t *v1alpha1.Topology, level int, node *cluster.Node) (name string, is bool) {
+	var path []string
+	for i, key := range t.Levels[:min(level, len(t.Levels))] {
+		keys := []string{key}
+		if t.Above != nil {
+			keys = append(slices.Clone(t.Above[i]), key)
+		}
+		for _, key := range keys {
+			value, has := node.Labels[key]
+			if !has {
+				return "", false
+			}
+			path = append(path, value)
+		}
+	}
+	if level > len(t.Levels) {
+		return node.Name, true
+	}
+	return strings.Join(path, "/"), true // no value of a label has one
 }

@@ -131,6 +131,19 @@ func (t *Tree) Roomy(slots []int32, level, pods int) (nodes []int32) {
 	return nodes
 }
 
+// Domains returns the nodes of each domain of a level, in the order of the tree, without domains that lack a label.
+func (t *Tree) Domains(level int) (nodes [][]int32) {
+	for _, d := range t.at(level) {
+		if t.domains[d].lacks {
+			continue
+		}
+		var within []int32
+		t.walk(d, func(node int32) { within = append(within, node) })
+		nodes = append(nodes, within)
+	}
+	return nodes
+}
+
 // room returns how many pods have room in each domain.
 func (t *Tree) room(slots []int32) []int {
 	room := make([]int, len(t.domains))

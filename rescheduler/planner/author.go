@@ -61,7 +61,7 @@ func (a *author) step(at int32) Step {
 // attribute names for each step the pod that it is for, and why.
 func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
 	next := 0
-	moves := make([]int, len(p.Placements))
+	moves, frees := make([]int, len(p.Placements)), map[int32]int{} // by placement, and by group
 	for _, at := range proven {
 		i := &a.items[at]
 		if i.pending() {
@@ -69,8 +69,13 @@ func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
 		}
 		step := &p.Steps[next]
 		next++
+		groups := map[int32]bool{}
 		for other := range a.purposes.wakeOf(at).pending {
 			step.For = append(step.For, placements[other])
+			groups[a.items[other].group] = true
+		}
+		for group := range groups {
+			frees[group]++
 		}
 		slices.Sort(step.For)
 		step.Why = a.why(i)
@@ -79,11 +84,12 @@ func (a *author) attribute(p *Plan, proven []int32, placements map[int32]int) {
 			moves[place]++
 		}
 	}
-	for at := range p.Placements {
+	for item, at := range placements {
 		placement := &p.Placements[at]
 		if placement.Why = placed(placement.Node, moves[at]); placement.Awaits {
 			placement.Why = placement.Node.Name + " has room once pods have gone that are being deleted"
 		}
+		placement.Why += a.items[item].near.freed(frees[a.items[item].group])
 	}
 }
 
@@ -161,6 +167,7 @@ func (f *refusals) refuse(g *group) Refusal {
 	for _, at := range g.items {
 		if i := &f.items[at]; i.at < 0 {
 			f.explain(&r, i, len(g.Pods))
+			g.near.refuse(&r)
 			break
 		}
 	}

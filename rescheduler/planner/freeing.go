@@ -56,11 +56,13 @@ func (f *freeing) effort() effort {
 // past reports whether the time for the domain is up.
 func (f *freeing) past() bool { return f.watch.past() || !f.watch.clock.Now().Before(f.until) }
 
-// layout is where pods are when some nodes are empty.
+// layout is where pods are when some nodes are empty, or a group has places.
 type layout struct {
-	empty []int32
-	at    map[int32]int32
-	cost  int64
+	empty    []int32
+	at       map[int32]int32
+	cost     int64
+	placed   int  // pods of the group
+	anywhere bool // the group is in no domain in particular
 }
 
 // empty empties nodes of the domain, until it has the number of empty ones that it should, or changes nothing and

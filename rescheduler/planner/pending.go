@@ -64,6 +64,7 @@ type lineup struct {
 	waiting map[membership.Key][]*cluster.Pod
 	bound   map[membership.Key][]*cluster.Pod
 	coming  map[membership.Key][]*cluster.Pod // members that do not wait, as their places are kept for them
+	there   map[membership.Key][]int32        // nodes of both
 	specs   map[membership.Key]*membership.Spec
 	trees   map[membership.Key]sets.Set[membership.Key] // gangs below the same root
 }
@@ -71,7 +72,7 @@ type lineup struct {
 func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, kept []Reservation, pods []*cluster.Pod) *lineup {
 	l := &lineup{
 		snap: snap, bounds: bounds, waiting: map[membership.Key][]*cluster.Pod{}, bound: map[membership.Key][]*cluster.Pod{},
-		coming: map[membership.Key][]*cluster.Pod{}, specs: map[membership.Key]*membership.Spec{},
+		coming: map[membership.Key][]*cluster.Pod{}, there: map[membership.Key][]int32{}, specs: map[membership.Key]*membership.Spec{},
 		trees: map[membership.Key]sets.Set[membership.Key]{},
 	}
 	for _, pod := range pods {
@@ -87,14 +88,14 @@ func newLineup(snap *cluster.Snapshot, bounds membership.Bounds, kept []Reservat
 	}
 	for _, place := range kept {
 		if key, member := membership.Of(place.Pod); member && !place.Pod.Placeholder {
-			l.coming[key] = append(l.coming[key], place.Pod)
+			l.coming[key], l.there[key] = append(l.coming[key], place.Pod), append(l.there[key], place.Node)
 			l.root(key, place.Pod)
 		}
 	}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			if key, member := membership.Of(pod); member && !pod.Placeholder && pod.DeletionTimestamp == nil {
-				l.bound[key] = append(l.bound[key], pod)
+				l.bound[key], l.there[key] = append(l.bound[key], pod), append(l.there[key], node.Index)
 				l.root(key, pod)
 			}
 		}
@@ -197,7 +198,7 @@ func (l *lineup) inTree(key membership.Key) (bundle []membership.Key, not *membe
 // groups returns the groups of gangs that start together: one group of all members that must have places before
 // any starts, or one of each gang if no member has to come first. A bundle gets room for no more than these.
 func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
-	together := Group{}
+	together, binds := Group{}, false
 	var names []string
 	for _, key := range bundle {
 		spec, waiting := l.specs[key], l.waiting[key]
@@ -208,8 +209,11 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 				together.Hindrance, together.Why = ReasonMinResources, why
 			}
 		}
-		if spec.Policy.Topology.Asks() {
+		group.Near = l.near(key)
+		if topology := &spec.Policy.Topology; divides(topology) || len(spec.Within) > 0 {
 			together.Hindrance, together.Why = ReasonTopology, ""
+		} else {
+			binds = binds || topology.Binds()
 		}
 		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
 			together.Hindrance, together.Why = ReasonResourceClaims, ""
@@ -219,6 +223,9 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 		together.Pods = append(together.Pods, waiting[:min(missing, len(waiting))]...)
 	}
 	groups = slices.DeleteFunc(groups, func(g Group) bool { return len(g.Pods) == 0 })
+	if binds && len(bundle) > 1 && together.AtLeast > 0 && together.Hindrance == "" {
+		together.Hindrance, together.Why = ReasonTopology, ""
+	}
 	if together.Hindrance == "" && (len(bundle) == 1 || together.AtLeast == 0) {
 		return groups
 	}

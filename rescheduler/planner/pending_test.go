@@ -128,10 +128,19 @@ func TestWhoWillNotStartGetsNoRoom(t *testing.T) {
 			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
 			want:    []lined{{"default/g", 2, 0, "the gang cannot start: "}},
 		},
-		"it asks for nodes near each other": {
-			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationRequiredTopology, "example.com/rack")},
+		"it asks for slices": {
+			objects: []*unstructured.Unstructured{podGroup("g", two, v1alpha1.AnnotationTopologySlices, "2@example.com/rack")},
 			pods:    []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("g-2", "", "4", ofGroup("g"))},
-			want:    []lined{{"default/g", 2, 0, "no room is made yet for gangs that ask for nodes near each other"}},
+			want:    []lined{{"default/g", 2, 0, ReasonTopology}},
+		},
+		"it starts with another one, and has to be near each other": {
+			objects: []*unstructured.Unstructured{
+				podGroup("g", map[string]any{"minMember": int64(1)}, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`,
+					v1alpha1.AnnotationRequiredTopology, "example.com/rack"),
+				podGroup("h", map[string]any{"minMember": int64(1)}, v1alpha1.AnnotationGroups, `["default/g", "default/h"]`),
+			},
+			pods: []runtime.Object{pod("g-1", "", "4", ofGroup("g")), pod("h-1", "", "4", ofGroup("h"))},
+			want: []lined{{"default/g and default/h", 2, 0, ReasonTopology}},
 		},
 		"less is free than its minResources": {
 			objects: []*unstructured.Unstructured{

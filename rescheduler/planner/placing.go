@@ -15,11 +15,16 @@ import (
 func (p *Problem) MakeRoom(groups []Group) *Plan {
 	s := newSearch(p, groups)
 	placing := newPlacing(s)
-	proven := s.solve(func() {
-		placing.construct()
-		placing.improve()
-	}, s.queue.giveUp)
-	return s.author.plan(proven, nil)
+	for tried := 1; ; tried++ {
+		proven := s.solve(func() {
+			placing.construct()
+			placing.improve()
+		}, s.queue.giveUp)
+		if !s.queue.elsewhere() || tried == attempts || s.watch.past() {
+			return s.author.plan(proven, nil)
+		}
+		s.back(0)
+	}
 }
 
 // placing finds places for all groups: one after the other at first, and then by taking parts of the result
@@ -27,6 +32,7 @@ func (p *Problem) MakeRoom(groups []Group) *Plan {
 type placing struct {
 	*state
 
+	roster    *roster
 	queue     *queue
 	insertion *insertion
 	savings   *savings
@@ -38,8 +44,8 @@ type placing struct {
 
 func newPlacing(s *search) *placing {
 	return &placing{
-		state: s.state, queue: s.queue, insertion: s.insertion, savings: s.savings, audit: s.audit, dice: s.dice, watch: s.watch,
-		limits: s.limits,
+		state: s.state, roster: s.roster, queue: s.queue, insertion: s.insertion, savings: s.savings, audit: s.audit, dice: s.dice,
+		watch: s.watch, limits: s.limits,
 	}
 }
 
@@ -74,9 +80,17 @@ func (p *placing) construct() {
 
 // placeGroup finds places for all members of a group that have none, or for none of them.
 func (p *placing) placeGroup(g *group) {
-	if g.givenUp {
-		return
+	switch {
+	case g.givenUp:
+	case g.near != nil && g.AtLeast <= len(g.items):
+		p.placeNear(g)
+	default:
+		p.placeMembers(g)
 	}
+}
+
+// placeMembers is placeGroup for a group that may be wherever its pods may.
+func (p *placing) placeMembers(g *group) {
 	before := len(p.log)
 	for _, at := range g.items {
 		if p.items[at].at >= 0 {
@@ -216,8 +230,9 @@ type queue struct {
 type group struct {
 	*Group
 	items   []int32
-	rank    int  // by priority: 0 for the highest
-	givenUp bool // nothing that was planned for it could be proven
+	near    *vicinity // nil for anywhere
+	rank    int       // by priority: 0 for the highest
+	givenUp bool      // nothing that was planned for it could be proven
 }
 
 // newQueue makes items of pending pods.
@@ -233,6 +248,12 @@ func newQueue(s *state, k *kinds, groups []Group) *queue {
 		g := group{Group: &groups[at], rank: slices.Index(priorities, groups[at].priority())}
 		for _, pod := range g.Pods {
 			g.items = append(g.items, q.enter(k, pod, int32(at)))
+		}
+		if g.Near != nil {
+			g.near = newVicinity(s, g.Near, g.items)
+			for _, item := range g.items {
+				q.items[item].near = g.near
+			}
 		}
 		q.groups = append(q.groups, g)
 	}
@@ -291,12 +312,33 @@ func (q *queue) withdraw(g *group) {
 	}
 }
 
-// giveUp withdraws, for good, the groups that items of a wake are of; all of them when it is said so.
+// nearLeft returns how many groups have to be near each other and have no place yet.
+func (q *queue) nearLeft() (left int) {
+	for i := range q.groups {
+		if q.groups[i].near != nil && q.count(&q.groups[i]) == 0 {
+			left++
+		}
+	}
+	return left
+}
+
+// elsewhere reports whether a group was given up in a domain and may be in another one, and forgets that.
+func (q *queue) elsewhere() (is bool) {
+	for i := range q.groups {
+		if near := q.groups[i].near; near != nil {
+			is, near.again = is || near.again, false
+		}
+	}
+	return is
+}
+
+// giveUp withdraws, for good, the groups that items of a wake are of; all of them when it is said so. One that has to be in one
+// domain gives that domain up, as long as there are others.
 func (q *queue) giveUp(all bool, w wake) {
 	for at := range q.groups {
 		g := &q.groups[at]
 		if all || slices.ContainsFunc(g.items, w.pending.Has) {
-			g.givenUp = true
+			g.givenUp = !g.near.drop()
 			q.withdraw(g)
 		}
 	}

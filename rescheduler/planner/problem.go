@@ -127,6 +127,8 @@ type Group struct {
 	Name    string
 	Pods    []*cluster.Pod
 	AtLeast int
+	// Near, if set, says in which domains of the network they may be.
+	Near *Near
 	// Hindrance, if set, is one of the Reasons why the group gets no room, whatever is moved: AtLeast is more than the
 	// pods then. Why says more.
 	Hindrance, Why string

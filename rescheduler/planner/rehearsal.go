@@ -31,7 +31,7 @@ const (
 // eligible reports whether a node is one to go to, and neither the problem bars a pod from it nor a wish leaves
 // that out.
 func (r *rehearsal) eligible(i *item, node *cluster.Node) bool {
-	if r.noTarget[node.Index] != "" {
+	if r.noTarget[node.Index] != "" || !i.near.takes(node.Index) {
 		return false
 	}
 	if r.bars(i.pod, r.world.Snapshot().Node(node.Index)) {

@@ -62,6 +62,28 @@ func (a amounts) fitsInto(free []int64) bool {
 	return true
 }
 
+// times returns how often there is enough of all that is asked for, one beside the other.
+func (a amounts) times(free []int64) int {
+	times := int64(math.MaxInt32)
+	for d, asked := range a {
+		if asked > 0 {
+			times = min(times, max(0, free[d])/asked)
+		}
+	}
+	return int(times)
+}
+
+// gain returns how much more often at most there is enough once others are free as well.
+func (a amounts) gain(others amounts) int {
+	gain := int64(0)
+	for d, asked := range a {
+		if asked > 0 && others[d] > 0 {
+			gain = max(gain, (others[d]-1)/asked+1)
+		}
+	}
+	return int(min(gain, math.MaxInt32))
+}
+
 // short sets lacks to what is missing.
 func (a amounts) short(free []int64, lacks amounts) {
 	for d, asked := range a {

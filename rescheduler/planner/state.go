@@ -17,10 +17,11 @@ type item struct {
 	slot   int32 // its place in state.on[at]
 	turn   int32 // its place in state.gone, while it is away
 	kind   int32
-	unit   int32 // of pods that are moved, in roster.units
-	group  int32 // of a pending pod
-	wish   *wish // that it leaves its node, nil for none
-	limit  int32 // the priority up to which pods may be moved for it
+	unit   int32     // of pods that are moved, in roster.units
+	group  int32     // of a pending pod
+	near   *vicinity // of a pending pod that has to be near others, nil for none
+	wish   *wish     // that it leaves its node, nil for none
+	limit  int32     // the priority up to which pods may be moved for it
 
 	cost     int64
 	accounts []int32 // of the ledger
@@ -33,6 +34,14 @@ func (i *item) pending() bool { return i.origin < 0 }
 
 // isToLeave reports whether an item has a wish to leave its node, and the wish had its turn.
 func (i *item) isToLeave() bool { return i.wish != nil && i.wish.open && !i.wish.givenUp }
+
+// expense returns what it still costs to evict an item.
+func (i *item) expense() int64 {
+	if i.away() {
+		return 0
+	}
+	return i.cost
+}
 
 // away reports whether it is a pod that was evicted.
 func (i *item) away() bool { return i.origin >= 0 && i.at != i.origin }
@@ -220,7 +229,7 @@ func (s *state) byDeficit(i *item) [][]int32 {
 	var deficits []deficit
 	lacks := make(amounts, s.dims)
 	for _, node := range s.nodes {
-		if s.closed[node] || node == i.origin || !i.needs.fitsInto(s.capacityAt(node)) {
+		if s.closed[node] || node == i.origin || !i.near.takes(node) || !i.needs.fitsInto(s.capacityAt(node)) {
 			continue
 		}
 		i.needs.short(s.freeAt(node), lacks)
