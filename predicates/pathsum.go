@@ -22,7 +22,7 @@ type pathSums struct {
 	shares  []int16             // by index of the node: what it adds
 }
 
-// pathSum is what the nodes of a domain add up to.
+// pathSum sums up the nodes of a domain.
 type pathSum struct {
 	at    [2]int32 // where it stands in numbers
 	nodes int32
