@@ -1,6 +1,7 @@
 package predicates
 
 import (
+	"slices"
 	"unsafe"
 
 	"muster.dev/muster/cluster"
@@ -48,8 +49,8 @@ func (s *pathSums) put(index int32, share int16) {
 			s.domains[number-1].sum += int32(share)
 		}
 	}
-	for level := len(s.keys) - 1; level >= 0; level-- {
-		if number := was[level]; number > 0 {
+	for _, number := range slices.Backward(was[:]) {
+		if number > 0 {
 			s.leave(number, s.shares[index])
 		}
 	}

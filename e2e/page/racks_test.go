@@ -40,8 +40,9 @@ func groupsByRack(t *testing.T, s served) {
 	b.inRacks(2, levels)
 	b.isGrouped("the lowest level, if nobody chose", "level:block,rack", inRacks)
 	got := eval[string](b, `[...document.querySelectorAll('#heat .frame > p, #heat .blocks p')].map((one) => one.textContent).join(' | ')`)
-	if want := "x: 4 nodes, 38 % | r163 % | r225 % | r100 % | y: 3 nodes, 42 % | r163 % | without0 % | without: 1 node, 25 % | without25 %"; got != want {
-		t.Errorf("blocks and frames are %q, want %q", got, want)
+	const frames = "x: 4 nodes, 38 % | r163 % | r225 % | r100 % | y: 3 nodes, 42 % | r163 % | without0 % | without: 1 node, 25 % | without25 %"
+	if got != frames {
+		t.Errorf("blocks and frames are %q, want %q", got, frames)
 	}
 	offered := eval[string](b, `[...document.querySelectorAll('.controls optgroup option')].map((one) => one.textContent).join(' | ')`)
 	if want := "block | rack in block | rack"; offered != want {
@@ -50,8 +51,15 @@ func groupsByRack(t *testing.T, s served) {
 
 	b.run(chromedp.Focus(`#heat li[tabindex="0"]`))
 	for _, step := range []struct{ key, to string }{
-		{kb.ArrowDown, "n5"}, {kb.ArrowUp, "n1"}, {kb.ArrowRight, "n2"}, {kb.ArrowRight, "n4"}, {kb.ArrowRight, "n3"},
-		{kb.ArrowDown, "n7"}, {kb.End, "n8"}, {kb.ArrowUp, "n5"}, {kb.ArrowRight, "n6"},
+		{kb.ArrowDown, "n5"},
+		{kb.ArrowUp, "n1"},
+		{kb.ArrowRight, "n2"},
+		{kb.ArrowRight, "n4"},
+		{kb.ArrowRight, "n3"},
+		{kb.ArrowDown, "n7"},
+		{kb.End, "n8"},
+		{kb.ArrowUp, "n5"},
+		{kb.ArrowRight, "n6"},
 	} {
 		b.run(chromedp.KeyEvent(step.key))
 		if at := eval[string](b, `document.activeElement.querySelector('b')?.textContent`); at != step.to {
@@ -59,7 +67,8 @@ func groupsByRack(t *testing.T, s served) {
 		}
 	}
 	eval[bool](b, `(window.moved = 0, new MutationObserver((all) => window.moved += all.filter(({ target }) =>
-		target.matches('#heat, #heat div, #heat ul')).length).observe(document.querySelector('#heat'), { childList: true, subtree: true }), true)`)
+		target.matches('#heat, #heat div, #heat ul')).length)
+			.observe(document.querySelector('#heat'), { childList: true, subtree: true }), true)`)
 	b.inRacks(3, levels)
 	if moved := eval[int](b, `window.moved`); moved != 0 {
 		t.Errorf("blocks or cells are moved %d times", moved)
@@ -83,7 +92,8 @@ func groupsByRack(t *testing.T, s served) {
 func findsAGang(t *testing.T, s served) {
 	b := s.looks(t)
 	members := func(nodes string) {
-		b.pretends("debug/gangs/ml/llama", `{ gangs: [{ gang: 'ml/llama', label: 'l', minMember: 4, bound: 3, binding: 0, held: 0, placed: 0, pending: 1,
+		b.pretends("debug/gangs/ml/llama", `{ gangs: [{
+			gang: 'ml/llama', label: 'l', minMember: 4, bound: 3, binding: 0, held: 0, placed: 0, pending: 1,
 			members: [`+nodes+`].map((node, i) => ({ pod: 'p' + i, stage: node ? 'bound' : 'pending', node, ageSeconds: 1 })) }] }`)
 	}
 	finds := func(what, cells, text string) {
@@ -113,6 +123,13 @@ func findsAGang(t *testing.T, s served) {
 	members(`'n1'`)
 	b.inRacks(4, levels)
 	finds("one has", "n1", "1 member of gang ml/llama on 1 node, in 1 of 6 domains by rack: x/r1")
+	eval[bool](b, `(window.once = count('debug/gangs/ml/llama')) > 0`)
+	b.inRacks(5, levels)
+	b.eventually("it is asked about again", `count('debug/gangs/ml/llama') > once &&
+		asked.findLast(({ path }) => path === 'debug/gangs/ml/llama').etag !== ''`)
+	eval[bool](b, `(window.rounds = count('debug/nodes')) > 0`)
+	b.eventually("rounds go by", `count('debug/nodes') > rounds + 1`)
+	finds("it has not changed", "n1", "1 member of gang ml/llama on 1 node, in 1 of 6 domains by rack: x/r1")
 	b.click(`#opened-gang .opener a`)
 	finds("it is closed", "", "")
 }

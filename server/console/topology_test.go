@@ -69,7 +69,7 @@ func TestARackIsShownByThePathThatATopologyGivesIt(t *testing.T) {
 	pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "1", v1alpha1.AnnotationRequiredTopology: "example.com/rack"}
 	b.Pending(pod)
 	rows := func(page string) (titles, domains []string) {
-		for _, line := range strings.Split(page, "\n") {
+		for line := range strings.SplitSeq(page, "\n") {
 			if _, by, is := strings.Cut(line, ": domains by "); is {
 				titles = append(titles, by)
 			} else if fields := strings.Fields(line); len(fields) > 8 && fields[0] != "DOMAIN" {
@@ -78,6 +78,7 @@ func TestARackIsShownByThePathThatATopologyGivesIt(t *testing.T) {
 		}
 		return titles, domains
 	}
+	network := []string{"example.com/block", "example.com/rack"}
 	for _, test := range []struct {
 		topology []string
 		path     string
@@ -85,12 +86,9 @@ func TestARackIsShownByThePathThatATopologyGivesIt(t *testing.T) {
 		domains  []string
 	}{
 		{nil, "/debug/topology", []string{"example.com/rack"}, []string{"r"}},
-		{[]string{"example.com/block", "example.com/rack"}, "/debug/topology", []string{"example.com/block, then example.com/rack"}, []string{"x", "x/r", "y", "y/r"}},
-		{
-			[]string{"example.com/block", "example.com/rack"}, "/debug/topology?levels=example.com/rack",
-			[]string{"example.com/rack (in example.com/block)"}, []string{"x/r", "y/r"},
-		},
-		{[]string{"example.com/block", "example.com/rack"}, "/debug/topology?levels=example.com/row", []string{"example.com/row"}, []string{"o"}},
+		{network, "/debug/topology", []string{"example.com/block, then example.com/rack"}, []string{"x", "x/r", "y", "y/r"}},
+		{network, "/debug/topology?levels=example.com/rack", []string{"example.com/rack (in example.com/block)"}, []string{"x/r", "y/r"}},
+		{network, "/debug/topology?levels=example.com/row", []string{"example.com/row"}, []string{"o"}},
 	} {
 		for resource, handler := range b.Cluster.HandledTopologies() {
 			if resource.Group == v1alpha1.GroupKueue && test.topology != nil {

@@ -32,7 +32,7 @@ func set(t *testing.T, c *cluster.Cluster, nodes ...string) {
 	for _, line := range nodes {
 		name, rest, _ := strings.Cut(line, " ")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
-		for _, label := range strings.Fields(rest) {
+		for label := range strings.FieldsSeq(rest) {
 			key, value, _ := strings.Cut(label, "=")
 			node.Labels[key] = value
 		}
@@ -197,7 +197,8 @@ func TestTheMetricsHaveASeriesForEachLevel(t *testing.T) {
 	c := network(t)
 	asked := gangs("a/g block,rack")
 	collector := NewCollector(c, func() []core.Summary { return asked })
-	const want = `# HELP muster_topology_whole_domains Racks and the like whose ready nodes have no pods but those of DaemonSets, by the keys of the labels that tell them apart, the uppermost level first.
+	const want = "# HELP muster_topology_whole_domains Racks and the like whose ready nodes have no pods but those of DaemonSets, " +
+		"by the keys of the labels that tell them apart, the uppermost level first." + `
 # TYPE muster_topology_whole_domains gauge
 muster_topology_whole_domains{levels="block"} 1
 muster_topology_whole_domains{levels="block,rack"} 2
