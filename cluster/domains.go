@@ -158,7 +158,7 @@ var noDomains = &Domains{} //nolint:gochecknoglobals // a constant
 // nothing. It takes a lock: ask once per pod, not per node.
 func (s *Snapshot) Domains(key string) *Domains {
 	t := s.domains
-	if _, carried := t.carried.Get(key); !carried {
+	if !s.Labelled(key) {
 		return noDomains
 	}
 	t.numbers.mu.Lock()
@@ -174,6 +174,12 @@ func (s *Snapshot) Domains(key string) *Domains {
 	d.end = len(t.numbers.byKey[key])
 	t.byKey[key] = &askedDomains{d, t.turn}
 	return d
+}
+
+// Labelled reports whether a node has a label of a key. It takes no lock.
+func (s *Snapshot) Labelled(key string) bool {
+	_, carried := s.domains.carried.Get(key)
+	return carried
 }
 
 const (

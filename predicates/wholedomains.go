@@ -27,29 +27,20 @@ func (wholeDomains) Name() string { return config.WholeDomains }
 func (wholeDomains) Aspects() cluster.Aspect { return cluster.AspectLabels | cluster.AspectPods }
 
 func (s wholeDomains) For(*cluster.Pod, *cluster.Snapshot) Rating {
-	c := &occupation{levels: make([]domainSum[int16], len(s.levels))}
-	for i, key := range s.levels {
-		c.levels[i].key = key
-	}
-	return Rating{Among: c}
+	return Rating{Among: &occupation{pathSums{keys: s.levels, numbers: map[[2]int32]int32{}}}}
 }
 
 // occupation compares nodes by the pods in their domains, the uppermost level first.
-type occupation struct{ levels []domainSum[int16] }
+type occupation struct{ pods pathSums }
 
 // occupied is how many pods the domains of a node have, by level.
-type occupied [3]int32
+type occupied [pathLevels]int32
 
 // Update implements [Digest].
 func (c *occupation) Update(snap *cluster.Snapshot, nodes []int32) {
-	for i := range c.levels {
-		c.levels[i].follow(snap)
-	}
+	c.pods.follow(snap)
 	for _, index := range nodes {
 		c.put(index, snap.Node(index))
-	}
-	for i := range c.levels {
-		c.levels[i].settle()
 	}
 }
 
@@ -66,9 +57,7 @@ func (c *occupation) put(index int32, node *cluster.Node) {
 			}
 		}
 	}
-	for i := range c.levels {
-		c.levels[i].put(index, pods, nil)
-	}
+	c.pods.put(index, pods)
 }
 
 // minds reports whether a pod counts. The pod of a DaemonSet keeps no domain from being whole: each node has one.
@@ -76,15 +65,7 @@ func (c *occupation) minds(pod *cluster.Pod) bool { return !pod.OfDaemonSet() }
 
 // Rate implements [Comparison].
 func (c *occupation) Rate(nodes, _ []int32, ratings []int64) {
-	rateOccupied(ratings, func(i int) occupied { return c.at(nodes[i]) })
-}
-
-// at returns how many pods the domains of a node have, none where it lacks a label.
-func (c *occupation) at(index int32) (pods occupied) {
-	for i := range c.levels {
-		_, pods[i] = c.levels[i].at(index)
-	}
-	return pods
+	rateOccupied(ratings, func(i int) occupied { return c.pods.of(nodes[i]) })
 }
 
 // rankStep is how much less than one domain the next one rates. As MaxScore has ten of them, a kube-scheduler that adds an
@@ -109,16 +90,12 @@ func rateOccupied(ratings []int64, of func(i int) occupied) {
 // Group implements [Comparison].
 func (c *occupation) Group(index int32) uint64 {
 	group := uint64(0)
-	for i := range c.levels {
-		group = mix(group, ofDomain(c.levels[i].now.Of(index)))
+	for _, number := range c.pods.paths[index] {
+		group = mix(group, ofDomain(number))
 	}
 	return group
 }
 
 func (c *occupation) size() int64 {
-	size := int64(unsafe.Sizeof(*c))
-	for i := range c.levels {
-		size += int64(unsafe.Sizeof(c.levels[i])) + c.levels[i].size()
-	}
-	return size
+	return int64(unsafe.Sizeof(*c)) - int64(unsafe.Sizeof(c.pods)) + c.pods.size()
 }

@@ -70,6 +70,15 @@ func TestWholeDomains(t *testing.T) {
 			want:  map[string]int64{"a1": 100, "b1": 90, "d1": 80, "c1": 70},
 		},
 		{
+			name: "racks of one name in two blocks are two", levels: []string{"block", "rack"},
+			nodes: []string{"a1 x a 1", "a2 x a 0", "b1 x b 2", "c1 y a 2", "d1 y d 0"},
+			want:  map[string]int64{"b1": 100, "a1": 90, "a2": 90, "c1": 80, "d1": 70},
+		},
+		{
+			name: "a node without the label of the block is in no rack of it", levels: []string{"block", "rack"},
+			nodes: []string{"a1 x a 1", "n1 - a 5", "c1 y c 0"}, want: map[string]int64{"a1": 100, "n1": 90, "c1": 90},
+		},
+		{
 			name: "a node without the label is in no rack", levels: []string{"rack"},
 			nodes: []string{"a1 x a 1", "n1 x - 5", "c1 x c 0"}, want: map[string]int64{"a1": 100, "n1": 90, "c1": 90},
 		},

@@ -19,6 +19,7 @@ import (
 	"muster.dev/muster/server/console"
 	"muster.dev/muster/server/extender"
 	"muster.dev/muster/server/history"
+	"muster.dev/muster/server/network"
 )
 
 // front answers: the verbs, the webhook and the pages, at their ports.
@@ -46,6 +47,7 @@ func newFront(b *base, p *parts) (*front, error) {
 		Unused: []string{"rescheduler"},
 	})
 	past := newHistory(b, p, verbs, clock.RealClock{})
+	b.Registry.MustRegister(network.NewCollector(b.Cluster, p.ahead.gangs.Observer.Report))
 	served := &served{
 		verbs:    p.registration.endpoints(verbs.Endpoints()),
 		webhooks: admission.NewWebhooks(p.profiles.InForce(), b.Owners.Signs(), b.Registry, bodies),

@@ -50,7 +50,10 @@ rescheduler:
 
 // shy are metrics that say nothing until there is something to tell, with their types.
 func shy() map[string]string {
-	return map[string]string{"muster_rescheduling_plans": "gauge", "muster_rescheduling_budget_left": "gauge"}
+	return map[string]string{
+		"muster_rescheduling_plans": "gauge", "muster_rescheduling_budget_left": "gauge",
+		"muster_topology_domains": "gauge", "muster_topology_whole_domains": "gauge", "muster_topology_most_empty_nodes": "gauge",
+	}
 }
 
 // recorder keeps what is registered.

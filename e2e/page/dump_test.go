@@ -113,11 +113,58 @@ func workingDay() *dump {
 	return d
 }
 
-// manyNodes has 5,000 nodes.
+// keyBlock and keyRack are labels of nodes that a Topology lists.
+const keyBlock, keyRack = "example.com/block", "example.com/rack"
+
+// addTopology adds one of Kueue's.
+func (d *dump) addTopology() {
+	d.Items = append(d.Items, map[string]any{
+		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Topology", "metadata": map[string]any{"name": "network"},
+		"spec": map[string]any{"levels": []any{
+			map[string]any{"nodeLabel": keyBlock}, map[string]any{"nodeLabel": keyRack}, map[string]any{"nodeLabel": corev1.LabelHostname},
+		}},
+	})
+}
+
+// inRack labels a node.
+func inRack(block, rack string) func(*corev1.Node) {
+	return func(node *corev1.Node) { node.Labels[keyBlock], node.Labels[keyRack] = block, rack }
+}
+
+// racks has two blocks, each with racks of the same names: pods alone in some, a gang that runs in one rack, and one that waits for
+// a rack.
+func racks() *dump {
+	d := newDump()
+	d.addTopology()
+	member := func(gang, size string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Labels[v1alpha1.LabelMuster] = gang
+			pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: size, v1alpha1.AnnotationRequiredTopology: keyRack}
+		}
+	}
+	for i := range 96 {
+		block, rack := []string{"hall-east", "hall-west"}[i/48], fmt.Sprintf("r%d", i%48/8+1)
+		node := fmt.Sprintf("node-%02d", i)
+		d.addNodes(workload.NewNode(node, "8", inRack(block, rack)))
+		if i%48/8 == 2 && i < 48 {
+			d.addPods(workload.NewPod(fmt.Sprintf("llama-%d", i%8), "6", workload.In("ml"), workload.On(node), member("llama", "8")))
+		} else if i%48/8 > 3 && i%3 > 0 {
+			d.addPods(workload.NewPod(fmt.Sprintf("web-%d", i), fmt.Sprint(i%8+1), workload.On(node)))
+		}
+	}
+	d.addNodes(workload.NewNode("spare-1", "8", workload.NodeLabelled(keyBlock, "hall-west")), workload.NewNode("spare-2", "8"))
+	for i := range 12 {
+		d.addPods(workload.NewPod(fmt.Sprintf("mixtral-%d", i), "6", workload.In("ml"), member("mixtral", "12")))
+	}
+	return d
+}
+
+// manyNodes has 5,000 nodes in 300 racks.
 func manyNodes() *dump {
 	d := newDump()
-	d.addNodes(workload.NewNodes("node", 5000, "64")...)
+	d.addTopology()
 	for i := range 5000 {
+		d.addNodes(workload.NewNode(fmt.Sprintf("node-%02d", i), "64", inRack(fmt.Sprint("block-", i*10/5000), fmt.Sprint("rack-", i*300/5000))))
 		if i%3 > 0 {
 			d.addPods(workload.NewPod(fmt.Sprintf("pod-%d", i), workload.Milli(int64(i*7919%64000)), workload.On(fmt.Sprintf("node-%02d", i))))
 		}

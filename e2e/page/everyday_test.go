@@ -24,6 +24,8 @@ func TestThePageIsForEveryDay(t *testing.T) {
 		"who is away is not said to be ready":           isNotReadyWhileAway,
 		"names are texts":                               takesNamesAsTexts,
 		"times go on":                                   tellsTime,
+		"nodes stand in their racks":                    groupsByRack,
+		"a gang is found in its rack":                   findsAGang,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

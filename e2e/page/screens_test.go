@@ -40,6 +40,13 @@ var screens = []struct {
 		b.eventually("a pod is open", `document.querySelector('#opened-pod tbody tr') !== null`)
 		return b
 	}},
+	{"racks", func(t *testing.T) *browser {
+		b := serveFile(t, racks().write(t)).looks(t)
+		eval[bool](b, `(location.hash = '#gang=ml%2Fllama', true)`)
+		b.eventually("a gang is shown in its rack", `document.querySelectorAll('#heat .blocks > div').length === 14 &&
+			document.querySelectorAll('#heat li.member').length === 8`)
+		return b
+	}},
 	{"empty", func(t *testing.T) *browser {
 		b := serveFile(t, newDump().write(t)).looks(t)
 		b.eventually("nothing is there", `document.querySelector('#plans .empty') !== null`)
@@ -54,7 +61,8 @@ var screens = []struct {
 	}},
 	{"many", func(t *testing.T) *browser {
 		b := serveFile(t, manyNodes().write(t)).looks(t)
-		b.eventually("every node has a cell", `document.querySelectorAll('#heat li').length === 5000`)
+		b.eventually("every node has a cell, in its rack", `document.querySelectorAll('#heat .blocks > div').length === 300 &&
+			document.querySelectorAll('#heat li').length === 5000`)
 		return b
 	}},
 }

@@ -124,7 +124,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		inspect.Page("/debug/pending", "pods that have no node", s.debugPending),
 		inspect.Page("/debug/nodes", "every node: what it offers, what is requested, what is used", s.debugNodes),
 		inspect.Page("/debug/nodes/{node}", "one node: its taints, and what each pod that counts there requests", s.debugNode),
-		inspect.Page("/debug/topology", "?levels=KEY,KEY: racks and the like by labels of nodes, or by the levels that gangs ask for",
+		inspect.Page("/debug/topology", "?levels=KEY,KEY: racks and the like by labels of nodes, or by the levels that gangs and Topologies name",
 			s.debugTopology),
 		inspect.Page("/debug/explain", "?pod=namespace/name: what the profile says of the pod on every node", s.debugExplain),
 		explain,

@@ -14,12 +14,15 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/network"
 )
 
 // nodesPage is every node of one generation of the cluster, in no order.
 type nodesPage struct {
-	Generation uint64    `json:"generation"`
-	Nodes      []nodeRow `json:"nodes"`
+	Generation uint64 `json:"generation"`
+	// Networks are by whose levels nodes are labelled and looked for, see [network.InUse].
+	Networks []network.Network `json:"networks,omitempty"`
+	Nodes    []nodeRow         `json:"nodes"`
 }
 
 // nodeRow shows what a node offers, what its pods ask for and what it uses.
@@ -28,6 +31,8 @@ type nodeRow struct {
 	Zone string `json:"zone,omitempty"`
 	Rack string `json:"rack,omitempty"`
 	Pool string `json:"pool,omitempty"`
+	// Labels are its labels by the keys of the networks of the page.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Unschedulable says that it is cordoned.
 	Unschedulable bool    `json:"unschedulable,omitempty"`
 	Allocatable   amounts `json:"allocatable"`
@@ -100,11 +105,33 @@ func extendedOf(resources *cluster.Resources) map[string]int64 {
 	return extended
 }
 
+// labelsOf are the labels of a node that have one of these keys, nil if there are none.
+func labelsOf(node *cluster.Node, keys []string) (labels map[string]string) {
+	for _, key := range keys {
+		if value, has := node.Labels[key]; has {
+			if labels == nil {
+				labels = make(map[string]string, len(keys))
+			}
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
 func (s *Console) debugNodes(*http.Request) (inspect.Answer, error) {
 	snap := s.options.Cluster.Snapshot()
 	page := nodesPage{Generation: snap.Generation, Nodes: make([]nodeRow, 0, snap.NodeCount())}
+	page.Networks, _ = network.InUse(snap, s.gangs())
+	var keys []string
+	for _, level := range network.LevelsOf(page.Networks) {
+		keys = append(keys, level...)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
 	for node := range snap.Nodes() {
-		page.Nodes = append(page.Nodes, newNodeRow(node))
+		row := newNodeRow(node)
+		row.Labels = labelsOf(node, keys)
+		page.Nodes = append(page.Nodes, row)
 	}
 	return page, nil
 }

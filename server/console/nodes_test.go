@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/server/network"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -35,6 +37,42 @@ func TestTheNodesPageShowsWhatCountsOnEachNode(t *testing.T) {
 	got := [][]string{strings.Fields(rows[3]), strings.Fields(rows[4])}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheNodesPageHasTheLabelsThatGangsAskFor(t *testing.T) {
+	b := newBench(t, benchOptions{gangs: true})
+	b.Node("a", "4", func(node *corev1.Node) { node.Labels = map[string]string{"block": "x", "rack": "r", "other": "o"} })
+	b.Node("b", "4", func(node *corev1.Node) { node.Labels = map[string]string{"rack": "r"} })
+	b.Node("c", "4")
+	look := func() (networks []network.Network, labels map[string]map[string]string) {
+		var page nodesPage
+		_, body := b.Get("/debug/nodes?format=json")
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		labels = map[string]map[string]string{}
+		for _, node := range page.Nodes {
+			labels[node.Node] = node.Labels
+		}
+		return page.Networks, labels
+	}
+	if networks, labels := look(); networks != nil || labels["a"] != nil {
+		t.Errorf("no gang asks for anything, and the page has the networks %v and the labels %v", networks, labels["a"])
+	}
+	pod := servertest.Pod("member", "1")
+	pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+	pod.Annotations = map[string]string{
+		v1alpha1.AnnotationMinMember: "1", v1alpha1.AnnotationRequiredTopology: "block", v1alpha1.AnnotationPreferredTopology: "rack",
+	}
+	b.Pending(pod)
+	networks, labels := look()
+	if diff := cmp.Diff([]network.Network{{{"block"}, {"block", "rack"}}}, networks); diff != "" {
+		t.Errorf("networks (-want +got):\n%s", diff)
+	}
+	want := map[string]map[string]string{"a": {"block": "x", "rack": "r"}, "b": {"rack": "r"}, "c": nil}
+	if diff := cmp.Diff(want, labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 }
 

@@ -10,97 +10,97 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/network"
 )
 
-// mostLevels is how many levels a page shows at most: a gang may name no more.
-const mostLevels = 3
-
-// mostNetworks bounds the orders of levels that one page shows, and mostGangs the gangs that it names in one domain.
-const mostNetworks, mostGangs = 16, 100
+// mostGangs bounds the gangs that a page names in one domain.
+const mostGangs = 100
 
 // topologyPage is the domains of one generation of the cluster.
 type topologyPage struct {
 	Generation uint64        `json:"generation"`
 	Networks   []networkPage `json:"networks"`
-	// More is how many other orders of levels gangs name, which are not shown.
+	// More is how many other orders of levels are in use, which are not shown.
 	More int `json:"more,omitempty"`
 }
 
-// networkPage is the domains by the labels of some keys, the uppermost first.
+// networkPage is the domains of levels that lie in one another.
 type networkPage struct {
-	Levels []string `json:"levels"`
+	// Levels are the keys of labels that tell the domains of each level apart, the uppermost first.
+	Levels network.Network `json:"levels"`
 	// Domains are in the order of their paths, so that a domain is before the ones in it.
 	Domains []domainRow `json:"domains"`
 }
 
 // domainRow shows what the nodes of a domain offer, and who is there.
 type domainRow struct {
-	// Path has the values of the labels, from the first level to the domain's. "" is for nodes without the label.
+	// Path has the values of the labels of its level. [network.Without] is for nodes without one.
 	Path []string `json:"path"`
-	// Nodes is how many nodes it has, and Empty how many have no pods other than of DaemonSets. Cordoned nodes are in neither.
+	// Nodes is how many nodes it has, and Empty how many have no pods other than of DaemonSets. Nodes that are cordoned or not
+	// ready are in neither, but in Away.
 	Nodes       int      `json:"nodes"`
 	Empty       int      `json:"empty"`
-	Cordoned    int      `json:"cordoned,omitempty"`
+	Away        int      `json:"away,omitempty"`
 	Allocatable amounts  `json:"allocatable"`
 	Requested   amounts  `json:"requested"`
 	Gangs       []string `json:"gangs,omitempty"` // namespace/name, the first ones in their order
 }
 
-// debugTopology shows the domains by the levels that are asked about, or by the levels that gangs ask for.
+// debugTopology shows the domains by the levels that are asked about, or by the levels in use.
 func (s *Console) debugTopology(r *http.Request) (inspect.Answer, error) {
-	all, err := s.levelsOf(r)
+	snap := s.options.Cluster.Snapshot()
+	page := topologyPage{Generation: snap.Generation, Networks: []networkPage{}}
+	networks, err := askedLevels(r, snap)
 	if err != nil {
 		return nil, err
 	}
-	snap := s.options.Cluster.Snapshot()
-	page := topologyPage{Generation: snap.Generation, Networks: []networkPage{}, More: max(0, len(all)-mostNetworks)}
-	all = all[:min(len(all), mostNetworks)]
-	for _, levels := range all {
+	if networks == nil {
+		networks, page.More = network.InUse(snap, s.gangs())
+	}
+	for _, levels := range networks {
 		page.Networks = append(page.Networks, newNetworkPage(snap, levels))
 	}
 	return page, nil
 }
 
-// levelsOf returns the levels that a request asks about, each an order of keys.
-func (s *Console) levelsOf(r *http.Request) (all [][]string, err error) {
-	if asked := r.URL.Query().Get("levels"); asked != "" {
-		levels := strings.SplitN(asked, ",", mostLevels+1)
-		if len(levels) > mostLevels {
-			return nil, inspect.Refuse(http.StatusBadRequest, "levels: no more than %d keys of labels, with commas between them", mostLevels)
-		}
-		for _, key := range levels {
-			if len(validation.IsQualifiedName(key)) > 0 {
-				return nil, inspect.Refuse(http.StatusBadRequest, "levels: %q is no key of a label, such as topology.kubernetes.io/zone", key)
-			}
-		}
-		return [][]string{levels}, nil
-	}
+// gangs are all gangs, none where they are not known.
+func (s *Console) gangs() []core.Summary {
 	if s.options.Gangs == nil {
-		return nil, nil
+		return nil
 	}
-	known := sets.New[string]()
-	for _, gang := range s.options.Gangs.Report() {
-		if key := strings.Join(gang.Levels, ","); key != "" && !known.Has(key) {
-			known.Insert(key)
-			all = append(all, gang.Levels)
-		}
-	}
-	slices.SortFunc(all, slices.Compare)
-	return all, nil
+	return s.options.Gangs.Report()
 }
 
-func newNetworkPage(snap *cluster.Snapshot, levels []string) networkPage {
+// askedLevels returns the levels that a request asks about, nil for none.
+func askedLevels(r *http.Request, snap *cluster.Snapshot) ([]network.Network, error) {
+	asked := r.URL.Query().Get("levels")
+	if asked == "" {
+		return nil, nil
+	}
+	levels := strings.SplitN(asked, ",", network.MostLevels+1)
+	if len(levels) > network.MostLevels {
+		return nil, inspect.Refuse(http.StatusBadRequest, "levels: no more than %d keys of labels, with commas between them", network.MostLevels)
+	}
+	for _, key := range levels {
+		if len(validation.IsQualifiedName(key)) > 0 {
+			return nil, inspect.Refuse(http.StatusBadRequest, "levels: %q is no key of a label, such as topology.kubernetes.io/zone", key)
+		}
+	}
+	return []network.Network{network.Named(snap, levels)}, nil
+}
+
+func newNetworkPage(snap *cluster.Snapshot, levels network.Network) networkPage {
 	rows := map[string]*domainRow{}
 	gangs := map[string]sets.Set[string]{}
 	for node := range snap.Nodes() {
-		var path []string
-		for _, key := range levels {
-			path = append(path, node.Labels[key])
+		for _, level := range levels {
+			path := level.Path(node)
 			at := strings.Join(path, "/") // no value of a label has one
 			if rows[at] == nil {
-				rows[at], gangs[at] = &domainRow{Path: slices.Clone(path)}, sets.New[string]()
+				rows[at], gangs[at] = &domainRow{Path: path}, sets.New[string]()
 			}
 			rows[at].add(node, gangs[at])
 		}
@@ -122,12 +122,12 @@ func (d *domainRow) add(node *cluster.Node, gangs sets.Set[string]) {
 			gangs.Insert(key.String())
 		}
 	}
-	if node.Spec.Unschedulable {
-		d.Cordoned++
+	if !network.Ready(node) {
+		d.Away++
 		return
 	}
 	d.Nodes++
-	if !slices.ContainsFunc(node.Pods, func(pod *cluster.Pod) bool { return !pod.OfDaemonSet() }) {
+	if network.Empty(node) {
 		d.Empty++
 	}
 	row := newNodeRow(node)
@@ -152,31 +152,43 @@ const mostNamed = 3
 // Text implements [inspect.Answer].
 func (p topologyPage) Text(t *inspect.Table) {
 	if len(p.Networks) == 0 {
-		t.Title("no gang asks for nodes near each other; ?levels=KEY,KEY shows the domains by labels of nodes, the upper level first")
+		t.Title("no gang asks for nodes near each other by labels that nodes have, and no Topology lists any; " +
+			"?levels=KEY,KEY shows the domains by labels of nodes, the upper level first")
 		return
 	}
-	for i, network := range p.Networks {
+	for i, n := range p.Networks {
 		if i > 0 {
 			t.Gap()
 		}
-		t.Title("generation %d: domains by %s", p.Generation, strings.Join(network.Levels, ", then "))
-		t.Row("DOMAIN", "NODES", "EMPTY", "CORDONED", "PODS", "CPU", "MEMORY", "EXTENDED", "GANGS")
-		for _, d := range network.Domains {
-			path := slices.Clone(d.Path)
-			for i, value := range path {
-				path[i] = cmp.Or(value, "(none)")
-			}
+		t.Title("generation %d: domains by %s", p.Generation, inWords(n.Levels))
+		t.Row("DOMAIN", "NODES", "EMPTY", "AWAY", "PODS", "CPU", "MEMORY", "EXTENDED", "GANGS")
+		for _, d := range n.Domains {
 			named := strings.Join(d.Gangs[:min(len(d.Gangs), mostNamed)], " ")
 			if len(d.Gangs) > mostNamed {
 				named += " …"
 			}
-			t.Row(strings.Join(path, "/"), d.Nodes, d.Empty, d.Cordoned, d.Requested.Pods,
+			t.Row(strings.Join(d.Path, "/"), d.Nodes, d.Empty, d.Away, d.Requested.Pods,
 				percent(d.Requested.CPU, d.Allocatable.CPU), percent(d.Requested.Memory, d.Allocatable.Memory),
 				inExtended(d.Requested.Extended, d.Allocatable.Extended), cmp.Or(named, "-"))
 		}
 	}
 	if p.More > 0 {
 		t.Gap()
-		t.Title("gangs name %d other orders of levels: ?levels=KEY,KEY shows one", p.More)
+		t.Title("%d other orders of levels are in use: ?levels=KEY,KEY shows one", p.More)
 	}
+}
+
+// inWords names levels by their keys, each with those above it that are no level.
+func inWords(levels network.Network) string {
+	var named []string
+	above := 0
+	for _, level := range levels {
+		own := len(level) - 1
+		name := level[own]
+		if own > above {
+			name += " (in " + strings.Join(level[above:own], ", ") + ")"
+		}
+		named, above = append(named, name), len(level)
+	}
+	return strings.Join(named, ", then ")
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -52,6 +53,58 @@ func TestTheTopologyPageShowsWhoIsInEachRack(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%s", diff, page)
+	}
+}
+
+// A gang knows the racks of two blocks apart where a Topology lists the block, and so does the page.
+func TestARackIsShownByThePathThatATopologyGivesIt(t *testing.T) {
+	b := newBench(t, benchOptions{gangs: true})
+	for name, block := range map[string]string{"a": "x", "b": "y"} {
+		b.Node(name, "4", func(node *corev1.Node) {
+			node.Labels = map[string]string{"example.com/block": block, "example.com/rack": "r", "example.com/row": "o"}
+		})
+	}
+	pod := servertest.Pod("member", "1")
+	pod.Labels = map[string]string{v1alpha1.LabelMuster: "g"}
+	pod.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "1", v1alpha1.AnnotationRequiredTopology: "example.com/rack"}
+	b.Pending(pod)
+	rows := func(page string) (titles, domains []string) {
+		for line := range strings.SplitSeq(page, "\n") {
+			if _, by, is := strings.Cut(line, ": domains by "); is {
+				titles = append(titles, by)
+			} else if fields := strings.Fields(line); len(fields) > 8 && fields[0] != "DOMAIN" {
+				domains = append(domains, fields[0])
+			}
+		}
+		return titles, domains
+	}
+	network := []string{"example.com/block", "example.com/rack"}
+	for _, test := range []struct {
+		topology []string
+		path     string
+		titles   []string
+		domains  []string
+	}{
+		{nil, "/debug/topology", []string{"example.com/rack"}, []string{"r"}},
+		{network, "/debug/topology", []string{"example.com/block, then example.com/rack"}, []string{"x", "x/r", "y", "y/r"}},
+		{network, "/debug/topology?levels=example.com/rack", []string{"example.com/rack (in example.com/block)"}, []string{"x/r", "y/r"}},
+		{network, "/debug/topology?levels=example.com/row", []string{"example.com/row"}, []string{"o"}},
+	} {
+		for resource, handler := range b.Cluster.HandledTopologies() {
+			if resource.Group == v1alpha1.GroupKueue && test.topology != nil {
+				topology := &cluster.Topology{ObjectMeta: metav1.ObjectMeta{Name: "network"}}
+				topology.SetGroupVersionKind(resource.GroupVersion().WithKind("Topology"))
+				for _, key := range test.topology {
+					topology.Levels = append(topology.Levels, v1alpha1.TopologyLevel{Key: key})
+				}
+				handler.Set(topology)
+			}
+		}
+		_, page := b.Get(test.path)
+		titles, domains := rows(page)
+		if diff := cmp.Diff([][]string{test.titles, test.domains}, [][]string{titles, domains}); diff != "" {
+			t.Errorf("%s with Topology %v (-want +got):\n%s\n%s", test.path, test.topology, diff, page)
+		}
 	}
 }
 

@@ -18,13 +18,10 @@ type TopologyLevel struct {
 // all levels down to theirs. Levels above the lowest named one become levels of the topology, the lowest of them first, while
 // there are no more than it may have. It reports false, and returns the topology as it is, if a level is not listed.
 func (t Topology) Along(levels []TopologyLevel) (Topology, bool) {
-	levels = slices.DeleteFunc(slices.Clone(levels), func(level TopologyLevel) bool { return level.Key == corev1.LabelHostname })
+	levels = withoutNodes(levels)
 	at := make([]int, len(t.Levels)+2) // of a level of t: its level in the list
 	for i, name := range t.Levels {
-		at[i+1] = 1 + slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Key == name })
-		if at[i+1] == 0 && t.Name != "" {
-			at[i+1] = 1 + slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Alias == name })
-		}
+		at[i+1] = 1 + indexOf(levels, name, t.Name != "")
 		if at[i+1] == 0 {
 			return t, false
 		}
@@ -58,6 +55,43 @@ func (t Topology) Along(levels []TopologyLevel) (Topology, bool) {
 		next.Slices = append(next.Slices, TopologySlice{Size: s.Size, Level: floor})
 	}
 	return next, true
+}
+
+// withoutNodes leaves out the level of nodes.
+func withoutNodes(levels []TopologyLevel) []TopologyLevel {
+	return slices.DeleteFunc(slices.Clone(levels), func(level TopologyLevel) bool { return level.Key == corev1.LabelHostname })
+}
+
+// indexOf returns which level of a list has a key, or stands under it as an alias where these count, -1 for none.
+func indexOf(levels []TopologyLevel, name string, aliases bool) int {
+	at := slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Key == name })
+	if at < 0 && aliases {
+		at = slices.IndexFunc(levels, func(level TopologyLevel) bool { return level.Alias == name })
+	}
+	return at
+}
+
+// PathsOf returns for each of some levels, which are named by their keys or aliases, the keys of all levels of a list down to it: the
+// values of these tell its domains apart, see [Topology.Along]. The levels are in the order of the list, each once. It reports false
+// if a level is not listed.
+func PathsOf(levels []TopologyLevel, names []string) (paths [][]string, listed bool) {
+	levels = withoutNodes(levels)
+	named := map[int]bool{}
+	for _, name := range names {
+		at := indexOf(levels, name, true)
+		if at < 0 {
+			return nil, false
+		}
+		named[at] = true
+	}
+	var keys []string
+	for i, level := range levels {
+		keys = append(keys, level.Key)
+		if named[i] {
+			paths = append(paths, slices.Clone(keys))
+		}
+	}
+	return paths, true
 }
 
 // ownLevels returns which levels of a list, from 1 on, are levels of a topology that names some of them. All pods are in one domain of

@@ -79,3 +79,26 @@ func TestLevelsOfAnObject(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsOfLevelsAreThoseOfAnObject(t *testing.T) {
+	network := []TopologyLevel{{Key: "zone"}, {Key: "block"}, {Key: "example.com/rack", Alias: "rack"}, {Key: "kubernetes.io/hostname"}}
+	for name, test := range map[string]struct {
+		names []string
+		want  [][]string
+	}{
+		"all levels above are of a path": {names: []string{"example.com/rack"}, want: [][]string{{"zone", "block", "example.com/rack"}}},
+		"an alias stands for a key":      {names: []string{"rack"}, want: [][]string{{"zone", "block", "example.com/rack"}}},
+		"the order is that of the object, and each level is there once": {
+			names: []string{"block", "zone", "block"}, want: [][]string{{"zone"}, {"zone", "block"}},
+		},
+		"a level that is not listed":       {names: []string{"zone", "row"}},
+		"nodes are no level with a domain": {names: []string{"kubernetes.io/hostname"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, listed := PathsOf(network, test.names)
+			if diff := cmp.Diff(test.want, got); diff != "" || listed != (test.want != nil) {
+				t.Errorf("listed: %t (-want +got):\n%s", listed, diff)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@
 
 import { element } from './element.js';
 import { HeatMap } from './heat.js';
+import { blocksOf, byNumber, levelsOf, lowestOf } from './levels.js';
 import { pointedAt } from './node.js';
 import { extendedOf, shareOf, shareOfAll, wordFor } from './resources.js';
 import { Rows } from './rows.js';
@@ -15,8 +16,11 @@ export class Cluster {
     this.detail = document.getElementById('node');
     this.table = document.getElementById('heat-table');
     this.empty = document.getElementById('heat-empty');
+    this.key = document.getElementById('heat-gang');
     this.controls = document.querySelector('.controls');
     this.nodes = [];
+    this.levels = []; // that can be chosen
+    this.marked = { gang: null, nodes: new Map() }; // the gang that is open, and how many members of it each node has
     this.extended = []; // resources
     this.ranks = new Map(); // by node
     this.view = { measure: 'requested', resource: 'cpu', order: 'name', group: '' };
@@ -24,8 +28,10 @@ export class Cluster {
     this.rows = new Rows(this.table.lastElementChild, 'Nodes, in the order of the map', ({ node }) => this.cells(node));
     this.tabulate();
     for (const input of this.controls.querySelectorAll('input:checked, select')) this.view[input.name] = input.value; // as the browser restored it
+    this.picked = this.view.group !== ''; // somebody chose how nodes are grouped
     this.controls.addEventListener('change', ({ target }) => {
       this.view[target.name] = target.value;
+      this.picked ||= target.name === 'group';
       this.draw();
     });
     this.controls.addEventListener('submit', (event) => event.preventDefault());
@@ -34,10 +40,11 @@ export class Cluster {
     this.show(null);
   }
 
-  set(nodes) {
+  set(nodes, networks = []) {
     this.nodes = nodes;
     this.rank();
     this.offer();
+    this.offerLevels(networks);
     this.draw();
   }
 
@@ -59,21 +66,49 @@ export class Cluster {
       resource.value = this.view.resource;
       this.tabulate();
     }
-    for (const option of group.options) option.disabled = option.value !== '' && !this.nodes.some((node) => node[option.value]);
+    for (const option of group.querySelectorAll(':scope > option')) option.disabled = option.value !== '' && !this.nodes.some((node) => node[option.value]);
+  }
+
+  // offerLevels offers the levels of networks to group by. Nodes are in the domains of the lowest one unless somebody chose.
+  offerLevels(networks) {
+    const { group } = this.controls.elements;
+    const was = this.levels;
+    this.levels = levelsOf(networks);
+    if (JSON.stringify(this.levels) !== JSON.stringify(was)) {
+      group.querySelector('optgroup')?.remove();
+      if (this.levels.length > 0) {
+        group.append(element('optgroup', { label: 'near each other' }, this.levels.map(({ value, text }) => element('option', { value }, text))));
+      }
+      if (was.some(({ value }) => value === this.view.group) && !this.level()) {
+        this.picked = false;
+        this.view.group = '';
+      }
+    }
+    if (!this.picked && this.view.group === '') this.view.group = lowestOf(networks);
+    if (group.value !== this.view.group) group.value = this.view.group;
+  }
+
+  // level is the one whose domains are shown, if any.
+  level() {
+    return this.levels.find(({ value }) => value === this.view.group);
   }
 
   // ordered are the nodes, each with its share, in the order that is chosen.
   ordered() {
     const { measure, resource, order } = this.view;
     const sorted = new Array(this.nodes.length);
-    for (const node of this.nodes) sorted[this.ranks.get(node.node)] = { node, share: shareOf(node, measure, resource) };
+    for (const node of this.nodes) {
+      sorted[this.ranks.get(node.node)] = { node, share: shareOf(node, measure, resource), members: this.marked.nodes.get(node.node) ?? 0 };
+    }
     if (order === 'share') sorted.sort((a, b) => known(b.share) - known(a.share)); // ties stay by name
     return sorted;
   }
 
-  // groups are the nodes of each zone, rack or pool; one without a name if none is chosen.
+  // groups are the nodes of each domain, zone, rack or pool; one without a name if none is chosen.
   groups(sorted) {
     const { group, measure, resource } = this.view;
+    const level = this.level();
+    if (level) return this.blocks(sorted, level.keys);
     if (group === '') return [{ name: '', nodes: sorted }];
     const groups = new Map();
     for (const one of sorted) {
@@ -83,14 +118,34 @@ export class Cluster {
     }
     return [...groups].sort(([a], [b]) => (a === '') - (b === '') || byNumber.compare(a, b)).map(([name, nodes]) => {
       const share = shareOfAll(nodes.map(({ node }) => node), measure, resource);
-      return { name: name || `no ${group}`, nodes, title: `${name || `no ${group}`}: ${count(nodes.length)} nodes, ${percent(share)}` };
+      return { name: name || `no ${group}`, nodes, title: `${name || `no ${group}`}: ${nodesOf(nodes.length)}, ${percent(share)}` };
     });
+  }
+
+  // blocks are the domains of a level, each in a frame for the domain above.
+  blocks(sorted, keys) {
+    const { measure, resource } = this.view;
+    const shareIn = (nodes) => percent(shareOfAll(nodes.map(({ node }) => node), measure, resource));
+    const frames = new Map();
+    const blocks = blocksOf(sorted, keys).map(({ path, nodes }) => {
+      const above = path.slice(0, -1).join('/');
+      if (!frames.has(above)) frames.set(above, { name: above, nodes: [] });
+      const frame = frames.get(above);
+      frame.nodes = frame.nodes.concat(nodes);
+      return { name: path.join('/'), title: path.at(-1), figure: shareIn(nodes), frame, nodes };
+    });
+    for (const frame of frames.values()) {
+      if (frame.name) frame.title = `${frame.name}: ${nodesOf(frame.nodes.length)}, ${shareIn(frame.nodes)}`;
+    }
+    return blocks;
   }
 
   draw() {
     this.sorted = this.ordered();
     this.list.setAttribute('aria-label', `${count(this.nodes.length)} nodes by ${this.what()}`);
-    this.map.draw(this.groups(this.sorted));
+    const groups = this.groups(this.sorted);
+    this.map.draw(groups);
+    this.tell(groups);
     this.teach();
     this.drawTable();
   }
@@ -103,7 +158,31 @@ export class Cluster {
   describe(node) {
     const share = shareOf(node, this.view.measure, this.view.resource);
     const known = Number.isFinite(share) ? `${percent(share)} of ${this.what()}` : 'not measured';
-    return `${known}, ${count(node.requested.pods ?? 0)} pods${node.unschedulable ? ', cordoned' : ''}`;
+    const members = this.marked.nodes.get(node.node);
+    return `${known}, ${count(node.requested.pods ?? 0)} pods${node.unschedulable ? ', cordoned' : ''}${members ? `, ${ofMembers(members)} of gang ${this.marked.gang}` : ''}`;
+  }
+
+  // marks is told which gang is open, by its name and what muster tells of it, or null.
+  marks(gang, told) {
+    const nodes = new Map();
+    for (const { node } of told?.gangs.flatMap(({ members }) => members) ?? []) if (node) nodes.set(node, (nodes.get(node) ?? 0) + 1);
+    const marked = { gang, nodes };
+    if (gang === this.marked.gang && JSON.stringify([...nodes]) === JSON.stringify([...this.marked.nodes])) return;
+    this.marked = marked;
+    if (this.sorted) this.draw();
+  }
+
+  // tell says where members of the gang are that is open.
+  tell(groups) {
+    const { gang, nodes } = this.marked;
+    this.key.hidden = !gang;
+    if (!gang) return;
+    const members = [...nodes.values()].reduce((sum, some) => sum + some, 0);
+    const level = this.level();
+    const having = groups.filter((group) => group.nodes.some((one) => one.members > 0)).map(({ name }) => name);
+    const where = level && having.length > 0 ? `, in ${count(having.length)} of ${count(groups.length)} domains by ${level.keys.at(-1)}${having.length <= few ? `: ${having.join(', ')}` : ''}` : '';
+    update(this.key, element('span', { class: 'key member', 'aria-hidden': 'true' }),
+      members === 0 ? `No member of gang ${gang} has a node.` : `${ofMembers(members)} of gang ${gang} on ${nodesOf(nodes.size)}${where}`);
   }
 
   // teach explains a map with nothing on it.
@@ -151,4 +230,8 @@ export class Cluster {
 // known sorts what is not known behind what is empty.
 const known = (share) => (Number.isFinite(share) ? share : -1);
 
-const byNumber = new Intl.Collator('en', { numeric: true });
+const few = 3; // domains that are named
+
+const nodesOf = (n) => `${count(n)} ${n === 1 ? 'node' : 'nodes'}`;
+
+const ofMembers = (n) => `${count(n)} ${n === 1 ? 'member' : 'members'}`;

@@ -15,7 +15,7 @@ export class HeatMap {
   // list is where the map goes; said describes a node in words. show is called with the node of the cell that is
   // pointed at or has the focus, open with that of one that is clicked.
   constructor(list, { said, show, open }) {
-    Object.assign(this, { list, said, show, open, cells: new Map(), current: null, pointed: null });
+    Object.assign(this, { list, said, show, open, cells: new Map(), current: null, pointed: null, parts: [] });
     list.addEventListener('pointerover', (event) => this.point(event.target.closest('li') ?? this.pointed));
     list.addEventListener('pointerleave', () => this.point(this.current));
     list.addEventListener('click', (event) => this.click(event.target.closest('li')));
@@ -23,8 +23,8 @@ export class HeatMap {
     list.addEventListener('keydown', (event) => this.key(event));
   }
 
-  // draw shows groups of nodes, each { name, title, nodes }, where nodes are { node, share } in their order. A group without
-  // a name is the only one.
+  // draw shows groups of nodes, each { name, title, nodes }, where nodes are { node, share, members } in their order. A group without
+  // a name is the only one. Groups that have a frame, { name, title }, are blocks within it, side by side, each with a figure.
   //
   // Cells stay where they are and show another node if the order has changed: thousands that move would be laid out again.
   draw(groups) {
@@ -33,28 +33,59 @@ export class HeatMap {
     const walked = pointed !== null && pointed === this.current;
     const size = sizeOf(groups.reduce((sum, group) => sum + group.nodes.length, 0));
     this.list.dataset.size = size;
-    this.frame(groups);
+    this.frame(groups, size === 'large' ? 2 : Infinity);
     this.cells = new Map(); // by node
-    groups.forEach(({ nodes }, i) => this.fill(this.list.children[i].lastChild, nodes, size === 'large'));
+    groups.forEach(({ nodes }, i) => this.fill(this.parts[i].list, nodes, size === 'large'));
     const current = this.cells.get(this.at) ?? this.list.querySelector('li');
     this.select(current);
     if (focused && current !== document.activeElement) current?.focus({ preventScroll: true });
     this.point(walked ? current : pointed?.isConnected ? pointed : null);
   }
 
-  // frame gives each group a list of cells, and its title.
-  frame(groups) {
-    const names = JSON.stringify(groups.map(({ name }) => name));
+  // frame gives each group a list of cells and its title, and blocks their frames. A block is at most that many cells wide.
+  frame(groups, widest) {
+    const names = JSON.stringify(groups.map(({ name, frame }) => [name, frame?.name]));
     if (this.names !== names) {
       this.names = names;
-      this.list.replaceChildren(...groups.map(({ name }) =>
-        element('div', { role: name ? 'group' : 'presentation', 'aria-label': name || null },
-          name ? element('p', { 'aria-hidden': 'true' }) : null, element('ul', { role: 'presentation' }))));
+      this.parts = groups.map(({ name, frame }) => partOf(name, frame));
+      this.frames = new Map(); // lines by name
+      this.list.replaceChildren(...this.framed(groups));
     }
-    groups.forEach(({ name, title }, i) => {
-      const line = this.list.children[i].firstChild;
-      if (name && line.textContent !== title) line.textContent = title;
-    });
+    for (const [i, { name, title, figure, frame, nodes }] of groups.entries()) {
+      const { line, whole } = this.parts[i];
+      if (name) write(frame ? line.firstChild : line, title);
+      if (!frame) continue;
+      write(line.lastChild, figure);
+      whole.classList.toggle('has', nodes.some(({ members }) => members > 0));
+      const above = this.frames.get(frame.name);
+      if (above) write(above, frame.title);
+    }
+    const most = (of) => groups.reduce((max, group) => Math.max(max, of(group)), 1);
+    this.size('--columns', Math.min(widest, Math.ceil(Math.sqrt(2 * most(({ nodes }) => nodes.length)))));
+    this.size('--letters', Math.min(longest, most(({ title }) => title?.length ?? 0)));
+  }
+
+  // size says how large blocks are. What has not changed is not set: all cells would be laid out again.
+  size(name, value) {
+    if (this.list.style.getPropertyValue(name) !== String(value)) this.list.style.setProperty(name, value);
+  }
+
+  // framed puts blocks into frames, one after the other.
+  framed(groups) {
+    const boxes = [];
+    let last = null;
+    for (const [i, { frame }] of groups.entries()) {
+      const { whole } = this.parts[i];
+      if (!frame) boxes.push(whole);
+      else if (frame === last) boxes.at(-1).lastChild.append(whole);
+      else {
+        const line = frame.name ? element('p', { 'aria-hidden': 'true' }) : null;
+        if (line) this.frames.set(frame.name, line);
+        boxes.push(element('div', { class: frame.name && 'frame', role: 'presentation' }, line, element('div', { class: 'blocks', role: 'presentation' }, whole)));
+      }
+      last = frame;
+    }
+    return boxes;
   }
 
   // fill has a list show these nodes, a cell for each.
@@ -70,7 +101,7 @@ export class HeatMap {
   }
 
   // paint has a cell show a node, and changes only what differs.
-  paint(cell, { node, share }, large) {
+  paint(cell, { node, share, members }, large) {
     const text = large ? percent(share) : '';
     if (cell.node?.node !== node.node || cell.text !== text) {
       cell.text = text;
@@ -84,6 +115,8 @@ export class HeatMap {
     if (cell.level !== now) cell.dataset.level = cell.level = now;
     const cordoned = Boolean(node.unschedulable);
     if (cell.cordoned !== cordoned) cell.classList.toggle('cordoned', cell.cordoned = cordoned);
+    const member = members > 0;
+    if (cell.member !== member) cell.classList.toggle('member', cell.member = member);
   }
 
   // describe has a cell say in words what its colour says.
@@ -134,14 +167,45 @@ export class HeatMap {
     to[event.key]?.focus();
   }
 
-  // beside returns the cell a number of rows further down, or the nearest one of the next group.
+  // beside returns the cell a number of rows further down, or the nearest one of another group there.
   beside(rows) {
     const row = this.current.parentElement;
-    const columns = getComputedStyle(row).gridTemplateColumns.split(' ').length;
+    const columns = columnsOf(row);
     const cells = [...row.children];
-    const cell = cells[cells.indexOf(this.current) + rows * columns];
-    if (cell) return cell;
-    const next = rows > 0 ? row.parentElement.nextElementSibling : row.parentElement.previousElementSibling;
-    return rows > 0 ? next?.lastChild.firstChild : next?.lastChild.lastChild;
+    return cells[cells.indexOf(this.current) + rows * columns] ?? this.beyond(row, rows > 0);
+  }
+
+  // beyond returns the cell below or above a list that is nearest to the current one.
+  beyond(row, below) {
+    const own = row.getBoundingClientRect();
+    const { left, right } = this.current.getBoundingClientRect();
+    const aside = (box) => Math.max(0, box.left - right, left - box.right);
+    const lists = this.parts.map(({ list }) => ({ list, box: list.getBoundingClientRect() }))
+      .map(({ list, box }) => ({ list, away: below ? box.top - own.bottom : own.top - box.bottom, aside: aside(box) }))
+      .filter(({ away }) => away >= 0);
+    const nearest = least(lists, (a, b) => a.away - b.away || a.aside - b.aside)?.list;
+    if (!nearest) return undefined;
+    const cells = [...nearest.children];
+    const columns = columnsOf(nearest);
+    const line = below ? cells.slice(0, columns) : cells.slice(columns * Math.floor((cells.length - 1) / columns));
+    return least(line.map((cell) => ({ cell, aside: aside(cell.getBoundingClientRect()) })), (a, b) => a.aside - b.aside).cell;
   }
 }
+
+// partOf makes a group: its line, its list of cells and the element that has both.
+function partOf(name, frame) {
+  const line = name ? element('p', { 'aria-hidden': 'true' }, frame ? [element('b'), element('small')] : []) : null;
+  const list = element('ul', { role: 'presentation' });
+  return { line, list, whole: element('div', { role: name ? 'group' : 'presentation', 'aria-label': name || null }, line, list) };
+}
+
+function write(into, text) {
+  if (into.textContent !== text) into.textContent = text;
+}
+
+const longest = 24; // letters of a name that a block has room for
+
+const columnsOf = (list) => getComputedStyle(list).gridTemplateColumns.split(' ').length;
+
+// least returns the first of the least ones, undefined if there is none.
+const least = (all, compare) => all.reduce((first, one) => (first !== undefined && compare(first, one) <= 0 ? first : one), undefined);

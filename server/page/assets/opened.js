@@ -14,7 +14,7 @@ export const link = (kind, name, text = name) => element('a', { href: hashOf(kin
 export class Opened {
   // places has for each kind into which element a thing is drawn, the path where muster tells of it, and what draws that:
   // draw(told, name) returns elements; and the answers that it is a part of, so that it changes with them. If shows is there, it
-  // is called with the name of the one that is shown, or null.
+  // is called with the name of the one that is shown and what is told of it, or null.
   constructor(places) {
     Object.assign(this, { places, asking: null });
     addEventListener('hashchange', () => this.follow());
@@ -38,7 +38,7 @@ export class Opened {
     }
     this.asking?.abort();
     Object.assign(this, { kind, name: named.get(kind), from: document.activeElement, asking: null, etag: null, stale: false, rests: 0 });
-    Object.assign(this, { fresh: true, asOf: null }); // nothing of it is shown yet
+    Object.assign(this, { fresh: true, asOf: null, told: null }); // nothing of it is shown yet
     if (kind) this.ask();
   }
 
@@ -60,7 +60,10 @@ export class Opened {
     let wrong = '';
     try {
       const { told, etag } = await ask(path(name), this.etag, asking.signal);
-      if (told !== undefined && !asking.signal.aborted) drawn = draw(told, name);
+      if (told !== undefined && !asking.signal.aborted) {
+        drawn = draw(told, name);
+        this.told = told;
+      }
       this.etag = etag;
     } catch (error) {
       wrong = error instanceof Refused || error instanceof Unreachable ? error.message : `This page failed to draw it: ${error}`;
@@ -87,7 +90,7 @@ export class Opened {
       asOf ? ` as of ${asOf.toLocaleString()} ` : ' ', again, ' ', element('a', { href: '#' }, 'close'),
       ...(wrong ? [element('p', { class: asOf ? 'bad' : 'empty' }, wrong)] : []));
     if (drawn) update(told, ...drawn);
-    if (asOf) shows?.(name);
+    if (asOf) shows?.(name, this.told);
     this.fresh = false;
     if (!fresh) return;
     into.scrollIntoView({ block: 'nearest' });

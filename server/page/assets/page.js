@@ -23,7 +23,7 @@ const view = ['nodes', 'pending', 'gangs', 'plans']; // what shows a change of t
 const opened = new Opened({
   pod: { into: at('opened-pod'), of: view, ...openedPod },
   node: { into: at('opened-node'), of: view, ...openedNode, shows: (name) => cluster.opens(name) },
-  gang: { into: at('opened-gang'), of: view, ...openedGang },
+  gang: { into: at('opened-gang'), of: view, ...openedGang, shows: (name, told) => cluster.marks(name, told) },
   class: { into: at('opened-class'), of: [...view, 'classes'], ...openedClass },
   plan: { into: at('opened-plan'), of: view, ...openedPlan },
 });
@@ -37,7 +37,7 @@ at('find').addEventListener('submit', (event) => {
 
 // panels say what is drawn: where, from which answer, and under which title if that fails.
 const panels = {
-  nodes: { title: 'the cluster', into: at('cluster'), draw: (answer) => answer instanceof Error || cluster.set(answer.nodes) },
+  nodes: { title: 'the cluster', into: at('cluster'), draw: (answer) => answer instanceof Error || cluster.set(answer.nodes, answer.networks) },
   pending: { title: 'pending pods', into: at('pending'), draw: (answer) => drawPending(at('pending'), answer, filter) },
   gangs: { title: 'gangs', into: at('gangs'), draw: (answer) => drawGangs(at('gangs'), answer, filter) },
   classes: {
