@@ -191,6 +191,23 @@ func TestAGangWaitsForWhatTheSchedulerMayHaveDecidedBefore(t *testing.T) {
 	}
 }
 
+// A placeholder pod of the rescheduler's is still in the room of a member.
+func TestNoGateIsLiftedBeforeTheSchedulerKnowsThatTheRoomIsTaken(t *testing.T) {
+	runAhead(t, func(p *process) {
+		pods := members("g", 2, "1", gated)
+		p.blocked = pods[1].UID
+		p.set(podGroup("g", 2), node("a", "2"), rival("other", "9"))
+		p.set(objects(pods)...)
+		p.after(40 * time.Second)
+		p.wrote("while it does not know", "nominate g-0", "nominate g-1")
+		p.mu.Lock()
+		p.blocked = ""
+		p.mu.Unlock()
+		p.after(5 * time.Second)
+		p.wrote("once it knows", "lift g-0", "lift g-1")
+	})
+}
+
 func TestAPlaceThatIsTakenBeforeTheGatesAreLiftedIsPlannedAnew(t *testing.T) {
 	runAhead(t, func(p *process) {
 		pods, other := members("g", 2, "1", gated), rival("other", "1")

@@ -50,6 +50,7 @@ type process struct {
 	refusal error         // of writes that lift gates, wake or evict
 	deaf    string        // the pod whose next nomination fails
 	slow    time.Duration // that it takes to lift a gate
+	blocked types.UID     // a pod whose room kube-scheduler does not know of
 }
 
 // run lets a Manager run in a test, and stops it at its end.
@@ -93,6 +94,7 @@ func runBy(t *testing.T, placing clock.PassiveClock, gates config.Gates, test fu
 			Recorder: p, Epoch: func() record.Epoch { return record.Epoch{} },
 			Profiles:     predicates.NewProfiles(predicates.NewVerdictStore(profile, c, 1<<30, predicates.NewStoreMetrics(registry), placing)),
 			Reservations: noPlans{},
+			Blocked:      func(pod types.UID) bool { p.mu.Lock(); defer p.mu.Unlock(); return p.blocked == pod },
 			Limits:       limits,
 		})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -81,6 +81,9 @@ type Options struct {
 	Epoch    func() record.Epoch
 	// Reservations is the room that is kept for members by plans of the rescheduler.
 	Reservations Reservations
+	// Blocked reports whether kube-scheduler would refuse a pod the room that it has taken, as it does not know of that yet; nil if
+	// never.
+	Blocked func(pod types.UID) bool
 	// Seed breaks ties between nodes.
 	Seed uint64
 }
@@ -127,7 +130,7 @@ type Manager struct {
 func New(o Options) *Manager {
 	metrics := newMetrics(o.Registerer)
 	news := &news{profiles: o.Profiles, told: make(chan told, mostUntold)}
-	view := &view{cluster: o.Cluster, profiles: o.Profiles}
+	view := &view{cluster: o.Cluster, profiles: o.Profiles, blocked: o.Blocked}
 	machine := &machine{
 		log:   o.Logger,
 		clock: o.Clock,

@@ -21,6 +21,7 @@ import (
 type view struct {
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
+	blocked  func(pod types.UID) bool
 }
 
 // Generation implements [core.View], as all that follow.
@@ -51,6 +52,8 @@ func (v *view) Pods() iter.Seq[*cluster.Pod] {
 func (v *view) Assumed(uid types.UID) string { return v.cluster.Assumed(uid) }
 
 func (v *view) Binding(uid types.UID) string { return v.cluster.Binding(uid) }
+
+func (v *view) Blocked(uid types.UID) bool { return v.blocked != nil && v.blocked(uid) }
 
 func (v *view) Came() uint64 { return v.cluster.Came() }
 

@@ -221,7 +221,7 @@ func TestASearchForASharedDomainGoesBack(t *testing.T) {
 		groups []int
 		cut    bool
 	}{
-		"to another rack":                {of: []string{"a: x 11, y 11"}, groups: []int{6, 4, 4, 3, 3, 2}},
+		"to another rack": {of: []string{"a: x 11, y 11"}, groups: []int{6, 4, 4, 3, 3, 2}},
 		"to another block, after a time": {
 			of: []string{"a: " + racks(6, 5), "b: z 4, " + racks(9, 3)}, groups: slices.Repeat([]int{3}, 10), cut: true,
 		},

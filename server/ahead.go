@@ -42,11 +42,11 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	if !a.live() {
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
-		return &ahead{gangs: newGangs(b, a, keeper, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
+		return &ahead{gangs: newGangs(b, a, keeper, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
-	gangs := newGangs(b, a, v.reservations, profiles, client, writer)
+	gangs := newGangs(b, a, v.reservations, v.placeholders.Blocks, profiles, client, writer)
 	nominator := newNominator(b, v.reservations, v.placeholders, profiles, client, writer, gangs.Verbs.Complete)
 	requeuer := requeue.New(requeue.Options{
 		Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles,
@@ -109,7 +109,8 @@ func (a *ahead) follow() {
 }
 
 func newGangs(
-	b *base, a *api, keeper *reservation.Keeper, profiles *predicates.Profiles, client gang.Client, writer *nomination.Writer,
+	b *base, a *api, keeper *reservation.Keeper, blocked func(types.UID) bool, profiles *predicates.Profiles, client gang.Client,
+	writer *nomination.Writer,
 ) *gang.Manager {
 	gangs := &b.Config.Gangs
 	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume())
@@ -133,6 +134,7 @@ func newGangs(
 			return record.Epoch{Lease: term.Lease, Transitions: term.Transitions}
 		},
 		Reservations: keeper,
+		Blocked:      blocked,
 		Limits:       limits,
 		Seed:         rand.Uint64(),
 	}

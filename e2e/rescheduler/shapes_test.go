@@ -75,32 +75,36 @@ func TestAGangThatFitsNowhereGetsRoomForAllItsMembers(t *testing.T) {
 func TestAGangThatHasToBeInOneRackGetsRoomThere(t *testing.T) {
 	const key = "example.com/rack"
 	in := func(rack string) func(*corev1.Node) { return func(node *corev1.Node) { node.Labels[key] = rack } }
-	l := newEmptyCluster(t, v1alpha1.Auto, muster.Ways()["Scheduler"])
-	l.Create(workload.NewNode("n1", "4", in("r")))
-	l.createSmall()
-	l.allOn("small", "n1")
-	l.Create(workload.NewNode("n2", "2"))
-	l.Create(workload.NewNode("n3", "4", in("r")))
-	l.Create(workload.NewNode("n4", "4", in("s")))
-	for i := range 2 {
-		l.createPod(fmt.Sprint("member-", i), "4", func(pod *corev1.Pod) {
-			pod.Labels, pod.Annotations = gangOf("gang", 2)
-			pod.Annotations[schedulingv1alpha1.AnnotationRequiredTopology] = key
-		})
-	}
-	l.neverBound("member-0", "member-1")
-	l.reschedule()
-	l.awaitPlan(v1alpha1.Succeeded, "")
-	for i := range 2 {
-		l.Eventually("the gang runs in the rack", func() error {
-			pod := l.Pod(fmt.Sprint("member-", i))
-			if on := pod.Spec.NodeName; on != "" && on != "n1" && on != "n3" {
-				t.Fatalf("%s is on %s", pod.Name, on)
+	for _, way := range []string{"Scheduler", "gated"} {
+		t.Run(way, func(t *testing.T) {
+			l := newEmptyCluster(t, v1alpha1.Auto, muster.Ways()[way])
+			l.Create(workload.NewNode("n1", "4", in("r")))
+			l.createSmall()
+			l.allOn("small", "n1")
+			l.Create(workload.NewNode("n2", "2"))
+			l.Create(workload.NewNode("n3", "4", in("r")))
+			l.Create(workload.NewNode("n4", "4", in("s")))
+			for i := range 2 {
+				l.createPod(fmt.Sprint("member-", i), "4", func(pod *corev1.Pod) {
+					pod.Labels, pod.Annotations = gangOf("gang", 2)
+					pod.Annotations[schedulingv1alpha1.AnnotationRequiredTopology] = key
+				})
 			}
-			return l.isOn(pod, pod.Spec.NodeName)
+			l.neverBound("member-0", "member-1")
+			l.reschedule()
+			l.awaitPlan(v1alpha1.Succeeded, "")
+			for i := range 2 {
+				l.Eventually("the gang runs in the rack", func() error {
+					pod := l.Pod(fmt.Sprint("member-", i))
+					if on := pod.Spec.NodeName; on != "" && on != "n1" && on != "n3" {
+						t.Fatalf("%s is on %s", pod.Name, on)
+					}
+					return l.isOn(pod, pod.Spec.NodeName)
+				})
+			}
+			l.allOn("small", "n2")
 		})
 	}
-	l.allOn("small", "n2")
 }
 
 func TestAGangThatIsInTheWayMovesAsAWhole(t *testing.T) {

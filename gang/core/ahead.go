@@ -286,7 +286,8 @@ func (t leading) waits(parts []part) bool {
 		}
 		early := false
 		for _, member := range p.members {
-			if member.stage == placed && member.gated() {
+			switch {
+			case member.stage == placed && member.gated(), member.stage == reserved && t.view.Blocked(member.pod.UID):
 				return true // its room is not kept yet
 			}
 			early = early || member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin))

@@ -151,6 +151,8 @@ type View interface {
 	Assumed(uid types.UID) string
 	// Binding returns the node to which a pod may be bound any moment, "" for none.
 	Binding(uid types.UID) string
+	// Blocked reports whether kube-scheduler would refuse a pod the room that is kept for it, as it does not know of that yet.
+	Blocked(uid types.UID) bool
 	// Profile returns the profile in force for a scheduler name, nil when muster has none.
 	Profile(schedulerName string) *predicates.VerdictStore
 	// Came is how many pods have come to wait for a scheduler so far.

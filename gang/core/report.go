@@ -176,7 +176,7 @@ func (s *State) summary(g *group, at Moment) Summary {
 		told.Why, told.Reason, told.Wrong = not.why, not.reason, not.why
 	} else {
 		told.Account, told.MinMember = part{g, spec}.account(at.Now), spec.MinMember
-		told.Levels = spec.Policy.Topology.Levels
+		told.Levels = spec.Levels()
 		if !g.planned.IsZero() {
 			told.Deadline = g.deadline(spec)
 		}

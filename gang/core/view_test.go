@@ -154,6 +154,8 @@ func (w *world) Binding(uid types.UID) string {
 	return ""
 }
 
+func (w *world) Blocked(types.UID) bool { return false }
+
 func (w *world) Came() uint64 { return 0 }
 
 func (w *world) Untried(string, uint64, time.Time) bool { return false }

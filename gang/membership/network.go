@@ -69,6 +69,14 @@ func commonsOf(member *cluster.Pod) (all []Common, err error) {
 // AsksNetwork reports whether anything is asked of the network, for the group alone or with others.
 func (s *Spec) AsksNetwork() bool { return s.Policy.Topology.Asks() || len(s.Within) > 0 }
 
+// Levels returns the levels that the group names: its own, or else the ones of the innermost domain that it shares.
+func (s *Spec) Levels() []string {
+	if own := s.Policy.Topology.Levels; len(own) > 0 || len(s.Within) == 0 {
+		return own
+	}
+	return s.Within[len(s.Within)-1].Topology.Levels
+}
+
 // BindsPlaces reports whether members may go nowhere but as the network is asked for: more than a preference is.
 func (s *Spec) BindsPlaces() bool {
 	return s.Policy.Topology.Binds() || slices.ContainsFunc(s.Within, func(c Common) bool { return c.Topology.Binds() })
