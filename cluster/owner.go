@@ -100,7 +100,7 @@ type Role struct {
 	Name string
 	Min  int32 // that must start together
 	All  int32 // that the owner wants; more than Min if it is elastic
-	// Network is what it asks for its own pods, as in [Asks], and Within what it shares with other roles, the outermost first.
+	// Network has what it asks for its own pods, as in [Asks], and Within has its demands that other roles share, the outermost first.
 	Network map[string]string
 	Within  []Common
 }
