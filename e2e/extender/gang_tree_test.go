@@ -34,7 +34,8 @@ func (n *native) grows(name, parent string, minGroupCount int) {
 // growsNear is grows for groups that share a domain of a level.
 func (n *native) growsNear(name, parent, level string, minGroupCount int) {
 	n.Helper()
-	spec := in(parent, near(level, map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minGroupCount": int64(minGroupCount)}}}))
+	gang := map[string]any{"minGroupCount": int64(minGroupCount)}
+	spec := in(parent, near(level, map[string]any{"schedulingPolicy": map[string]any{"gang": gang}}))
 	n.Create(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": map[string]any{"name": name}, "spec": spec,
 	}})

@@ -87,7 +87,7 @@ func newVicinity(s *state, near *Near, items []int32) *vicinity {
 	}
 	for d := range near.Domains {
 		for _, node := range near.Domains[d].Nodes {
-			v.of[node] = int32(d) //nolint:gosec // no more than there are nodes
+			v.of[node] = int32(d)
 		}
 	}
 	return v
@@ -197,7 +197,7 @@ func (p *placing) targets(g *group) (able []target) {
 			}
 			all += need.times(room)
 		}
-		t := target{domain: int32(d), lacks: max(0, missing-free)} //nolint:gosec // no more than there are nodes
+		t := target{domain: int32(d), lacks: max(0, missing-free)}
 		if g.near.lacks[d] = t.lacks; all < missing {
 			continue
 		}
@@ -257,15 +257,27 @@ func (p *placing) placeNear(g *group) {
 		return
 	}
 	if p.dice.noise > 0 {
-		if able := g.near.able; len(able) > 0 && (!g.near.Preferred || p.dice.IntN(2) == 0) {
-			g.near.only = able[p.dice.IntN(min(len(able), 4))].domain
-		} else if !g.near.Preferred {
-			return
+		if g.near.only = p.anyDomain(g); g.near.only >= 0 || g.near.Preferred {
+			p.placeMembers(g)
 		}
-		p.placeMembers(g)
 		return
 	}
-	var best *layout
+	if best := p.bestDomain(g); best != nil {
+		p.restore(best.at)
+	}
+}
+
+// anyDomain draws one of the domains that may cost the least, -1 for anywhere or for none.
+func (p *placing) anyDomain(g *group) int32 {
+	able := g.near.able
+	if len(able) == 0 || g.near.Preferred && p.dice.IntN(2) > 0 {
+		return -1
+	}
+	return able[p.dice.IntN(min(len(able), 4))].domain
+}
+
+// bestDomain returns the places in the domain where that costs least, nil if there is none.
+func (p *placing) bestDomain(g *group) (best *layout) {
 	if g.near.Preferred {
 		best = p.tryDomain(g, -1)
 	}
@@ -283,9 +295,7 @@ func (p *placing) placeNear(g *group) {
 			best = found
 		}
 	}
-	if best != nil {
-		p.restore(best.at)
-	}
+	return best
 }
 
 // tryDomain finds places for a group in a domain, -1 for anywhere, as cheaply as it can, and takes that back; nil when it cannot.

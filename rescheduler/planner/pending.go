@@ -195,6 +195,23 @@ func (l *lineup) inTree(key membership.Key) (bundle []membership.Key, not *membe
 	return slices.SortedFunc(slices.Values(bundle), byKey), nil
 }
 
+// hinders says why no room is made for a gang, "" where some may be.
+func (l *lineup) hinders(key membership.Key, missing int) (hindrance, why string) {
+	spec := l.specs[key]
+	if slices.ContainsFunc(l.waiting[key], func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
+		return ReasonResourceClaims, ""
+	}
+	if divides(&spec.Policy.Topology) || len(spec.Within) > 0 {
+		return ReasonTopology, ""
+	}
+	if missing > 0 {
+		if why := membership.Lacking(spec.MinResources, l.bound[key], l.snap); why != "" {
+			return ReasonMinResources, why
+		}
+	}
+	return "", ""
+}
+
 // groups returns the groups of gangs that start together: one group of all members that must have places before
 // any starts, or one of each gang if no member has to come first. A bundle gets room for no more than these.
 func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
@@ -204,19 +221,9 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 		spec, waiting := l.specs[key], l.waiting[key]
 		missing := spec.Missing(len(l.bound[key]) + len(l.coming[key]))
 		group := Group{Name: key.String(), Pods: waiting, AtLeast: max(1, missing)}
-		if missing > 0 {
-			if why := membership.Lacking(spec.MinResources, l.bound[key], l.snap); why != "" {
-				together.Hindrance, together.Why = ReasonMinResources, why
-			}
-		}
-		group.Near = l.near(key)
-		if topology := &spec.Policy.Topology; divides(topology) || len(spec.Within) > 0 {
-			together.Hindrance, together.Why = ReasonTopology, ""
-		} else {
-			binds = binds || topology.Binds()
-		}
-		if slices.ContainsFunc(waiting, func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
-			together.Hindrance, together.Why = ReasonResourceClaims, ""
+		group.Near, binds = l.near(key), binds || spec.Policy.Topology.Binds()
+		if hindrance, why := l.hinders(key, missing); hindrance != "" {
+			together.Hindrance, together.Why = hindrance, why
 		}
 		groups, names = append(groups, group), append(names, group.Name)
 		together.AtLeast += missing

@@ -192,16 +192,7 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 	if !known || own.minMember == 0 || len(own.usable()) < own.lacks() {
 		return 0
 	}
-	whole, others := 0, []standing(nil)
-	for other, g := range gangs {
-		switch {
-		case g.tree != own.tree || other == key:
-		case g.whole():
-			whole++
-		case g.minMember > 0 && len(g.usable()) >= g.lacks():
-			others = append(others, g)
-		}
-	}
+	whole, others := besideInTree(gangs, key)
 	need := max(of.atLeast-whole-1, 0)
 	if own.whole() {
 		need = 0 // its other pods come one by one
@@ -209,7 +200,6 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 	if len(others) < need {
 		return 0
 	}
-	slices.SortFunc(others, func(a, b standing) int { return a.lacks() - b.lacks() })
 	missing, all := own.lacks(), slices.Clone(own.usable())
 	for _, g := range others[:need] {
 		missing += g.lacks()
@@ -223,6 +213,21 @@ func (s *state) fittingInTree(nodes []*corev1.Node, pods []*corev1.Pod, gangs ma
 		return fits
 	}
 	return 0
+}
+
+// besideInTree returns how many other gangs of the tree of one are whole, and which ones could start, the smallest ones first.
+func besideInTree(gangs map[groupKey]standing, key groupKey) (whole int, others []standing) {
+	for other, g := range gangs {
+		switch {
+		case g.tree != gangs[key].tree || other == key:
+		case g.whole():
+			whole++
+		case g.minMember > 0 && len(g.usable()) >= g.lacks():
+			others = append(others, g)
+		}
+	}
+	slices.SortFunc(others, func(a, b standing) int { return a.lacks() - b.lacks() })
+	return whole, others
 }
 
 // domainsOfTree returns the nodes of each domain that may have all pods of a tree: of the one that has some, or else of any.
