@@ -19,7 +19,7 @@ type Common struct {
 	Beside []int32
 }
 
-// mostTurns bounds how often pods are placed within one domain of the outermost level.
+// mostTurns bounds how often pods are placed within one domain of the outermost level, besides once for each group.
 const mostTurns = 64
 
 // commonSearch is a search for places of groups that share domains. It takes a domain, the domains in it, and places in these, and goes
@@ -63,7 +63,7 @@ func (p *Plan) placeInCommon(demands []Demand, deadline time.Time) (result Toget
 		return cmp.Or(cmp.Compare(demands[b].required(), demands[a].required()), cmp.Compare(demands[b].AtLeast, demands[a].AtLeast))
 	})
 	s.plans(all, 0)
-	s.left = mostTurns
+	s.left = mostTurns + len(demands)
 	before := p.Mark()
 	if !s.from(0) {
 		p.Return(before)
@@ -118,7 +118,7 @@ func (s *commonSearch) from(at int) bool {
 	}
 	for _, domain := range domains {
 		if at == 0 {
-			s.left = mostTurns
+			s.left = mostTurns + len(s.demands)
 		}
 		s.chosen[step.common] = domain
 		if s.from(at + 1) {

@@ -1,6 +1,11 @@
 package placement
 
-import "muster.dev/muster/cluster"
+import (
+	"fmt"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/topology"
+)
 
 // level numbers the domains of a level.
 type level struct {
@@ -34,4 +39,28 @@ func (l *level) of(node int32) int32 {
 		at = number
 	}
 	return at
+}
+
+// tree returns the domains of the levels that a network names. It is made once in a plan: what pods come and go changes no label.
+func (p *Plan) tree(n *Network) *topology.Tree {
+	key := fmt.Sprintf("%q %q", n.Levels, n.Above)
+	if tree := p.trees[key]; tree != nil {
+		return tree
+	}
+	snap := p.Snapshot()
+	var levels []level
+	for i := range n.Levels {
+		levels = append(levels, n.level(i, snap))
+	}
+	nodes := make([]topology.Node, 0, snap.NodeCount())
+	for node := range snap.Nodes() {
+		path := make([]int32, len(levels))
+		for i, level := range levels {
+			path[i] = level.of(node.Index)
+		}
+		nodes = append(nodes, topology.Node{Index: node.Index, Path: path})
+	}
+	tree := topology.New(nodes, len(levels))
+	p.trees[key] = tree
+	return tree
 }

@@ -140,21 +140,8 @@ type nearness struct {
 }
 
 func (p *Plan) near(n *Network, deadline time.Time) *nearness {
-	snap := p.Snapshot()
-	var levels []level
-	for i := range n.Levels {
-		levels = append(levels, n.level(i, snap))
-	}
-	nodes := make([]topology.Node, 0, snap.NodeCount())
-	for node := range snap.Nodes() {
-		path := make([]int32, len(levels))
-		for i, level := range levels {
-			path[i] = level.of(node.Index)
-		}
-		nodes = append(nodes, topology.Node{Index: node.Index, Path: path})
-	}
 	return &nearness{
-		plan: p, network: n, tree: topology.New(nodes, len(levels)), late: func() bool { return p.past(deadline) },
+		plan: p, network: n, tree: p.tree(n), late: func() bool { return p.past(deadline) },
 		alike: map[*cluster.Pod]predicates.Class{}, most: map[predicates.Class]map[int32]int32{},
 		each: map[predicates.Class]int32{}, except: slices.Clone(n.except),
 	}

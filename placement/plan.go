@@ -31,6 +31,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/placement/topology"
 	"muster.dev/muster/predicates"
 )
 
@@ -49,6 +50,7 @@ type Plan struct {
 	nominated []*cluster.Pod
 	kept      int
 	avoided   map[int32]bool // nodes
+	trees     map[string]*topology.Tree
 }
 
 // Mark is a state of a plan to which it can return.
@@ -78,6 +80,7 @@ func New(store *predicates.VerdictStore, pods []*cluster.Pod, seed uint64) *Plan
 		store: store, kinds: newKinds(store),
 		random: rand.New(rand.NewPCG(seed, 0)),
 		trials: map[predicates.Class]*predicates.Trial{}, batches: map[predicates.Class]*batch{},
+		trees: map[string]*topology.Tree{},
 	}
 	store.BeginTrials()
 	begun := false

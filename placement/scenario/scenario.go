@@ -20,6 +20,8 @@ type Move struct {
 	Pod  *cluster.Pod
 
 	before *cluster.Node
+	undoes int  // 1 more than the place of the move that it takes back, 0 for none
+	undone bool // it has been taken back
 }
 
 // New returns the cluster as a snapshot shows it.
@@ -78,10 +80,19 @@ func (s *Scenario) Moves() int { return len(s.log) }
 // Since returns the moves made since [Scenario.Moves] returned that number.
 func (s *Scenario) Since(moves int) []Move { return s.log[moves:] }
 
-// Undo takes back the moves made since [Scenario.Moves] returned that number.
+// Undo takes back the moves made since [Scenario.Moves] returned that number. Moves that were taken back since then are left alone: a
+// search that goes back step by step takes each move back once.
 func (s *Scenario) Undo(moves int) {
 	for at := len(s.log) - 1; at >= moves; at-- {
-		s.move(s.log[at].Pod, s.log[at].before)
+		m := s.log[at]
+		if m.undone || m.undoes > moves {
+			continue
+		}
+		s.move(m.Pod, m.before)
+		s.log[len(s.log)-1].undoes, s.log[at].undone = at+1, true
+		if m.undoes > 0 {
+			s.log[m.undoes-1].undone = false
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func TestAScenarioIsJudgedAsIfItWereSo(t *testing.T) {
 		asking := cluster.NewPod(drawPod("asking"))
 		judge := s.Judge(profile.Judge(asking, snap))
 		states := map[int]map[*corev1.Pod]int32{} // by how many moves had been made after a step
-		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+		for range rapid.IntRange(1, 16).Draw(t, "steps") {
 			states[s.Moves()] = on
 			next := maps.Clone(on)
 			switch rapid.SampledFrom([]string{"put", "take", "undo"}).Draw(t, "step") {
@@ -179,4 +179,27 @@ func ExampleScenario() {
 	// fits on n0 as it is: false
 	// fits once the big pod is gone: true
 	// and when it is back: false
+}
+
+// A search that goes back from step to step takes each move back once, however deep it is.
+func TestWhatWasTakenBackIsNotTakenBackAgain(t *testing.T) {
+	const steps = 100
+	c := newCluster(t, nil)
+	s := scenario.New(c.Snapshot())
+	var before []int
+	for i := range steps {
+		before = append(before, s.Moves())
+		s.Put(cluster.NewPod(newPod(fmt.Sprint("p", i), 0, "")), int32(i%nodes))
+	}
+	for _, to := range slices.Backward(before) {
+		s.Undo(to)
+	}
+	if s.Moves() != 2*steps {
+		t.Errorf("%d moves and their return are %d moves, want %d", steps, s.Moves(), 2*steps)
+	}
+	for index := range int32(nodes) {
+		if pods := len(s.Node(index).Pods); pods > 0 {
+			t.Errorf("node %d keeps %d pods", index, pods)
+		}
+	}
 }
