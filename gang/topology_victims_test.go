@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/cluster"
 )
 
 // evicted are the pods that the scheduler is told to evict when it asks about each of some members.
@@ -134,6 +135,38 @@ func TestVictimsAreInAnotherRackThanWhereRoomIsKept(t *testing.T) {
 				p.set(objects(pods)...)
 				p.after(5 * time.Second)
 				p.placedIn("g", map[string]int{"x-b": 4})
+			})
+		})
+	}
+}
+
+// Groups of a tree share a rack: the one whose pods have to go, and not the one that has room for each of them alone.
+func TestVictimsOfGroupsOfATreeAreInOneRack(t *testing.T) {
+	for name, test := range map[string]struct {
+		key    string // of the level that each group asks for by itself
+		want   []string
+		placed int
+	}{
+		"shared alone":              {want: []string{"busy-0", "busy-1", "busy-2", "busy-3"}, placed: 2},
+		"each asks for another one": {key: rackKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.busyRack()
+				p.show("CompositePodGroup", "root", near(cluster.Asks{Groups: 2}, "", rackKey))
+				pods := slices.Concat(
+					p.plantNear("root", "first", 2, test.key, ofPriority(10)), p.plantNear("root", "second", 2, test.key, ofPriority(10)),
+				)
+				p.after(time.Second)
+				p.filter(pods[0])
+				if diff := cmp.Diff(test.want, p.evicted(pods)); diff != "" {
+					t.Errorf("victims (-want +got), and it waits as %q:\n%s", p.why("first"), diff)
+				}
+				for _, group := range []string{"first", "second"} {
+					if got := p.placed(group)["x-b"]; got != test.placed {
+						t.Errorf("%d members of the %s group have places in the rack, want %d", got, group, test.placed)
+					}
+				}
 			})
 		})
 	}

@@ -2,10 +2,12 @@ package gang
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 )
 
@@ -48,7 +50,7 @@ func evictAll(
 	plan *placement.Plan, evictions *placement.Evictions, s core.Search, deadline time.Time,
 ) ([]placement.Place, *core.Evictions) {
 	if len(s.Within) > 0 {
-		return nil, &core.Evictions{Why: "nobody is evicted yet for gangs that share a domain"}
+		return evictTogether(plan, evictions, s, deadline)
 	}
 	places, left := settle(s.Parts, evictions.Stay, evictions.Await)
 	if stays := len(places) > 0; !stays || !asksNetwork(s) {
@@ -80,20 +82,49 @@ func evictFor(
 		default:
 			found = evictions.PlaceNear(part.Pods, part.missing(), near, prefer, deadline)
 		}
-		switch {
-		case found.Kept:
-			places = append(places, found.Places...)
-		case found.Late:
-			return nil, &core.Evictions{Late: true}
-		case found.Dear:
-			return nil, &core.Evictions{Why: "nobody is evicted for a domain that is only preferred"}
-		default:
-			why := shortfall(found.Outcome, part.settled, part.AtLeast, len(places), plan.Snapshot().NodeCount())
-			if found.Cut {
-				why += "; not every domain was tried"
-			}
-			return nil, &core.Evictions{Why: why}
+		if !found.Kept {
+			return nil, notFound(&found, part.settled, part.AtLeast, len(places), plan.Snapshot().NodeCount())
 		}
+		places = append(places, found.Places...)
 	}
 	return places, nil
+}
+
+// notFound says why too few members of a group get a place though others go.
+func notFound(found *placement.Nearby, settled, atLeast, others, nodes int) *core.Evictions {
+	switch {
+	case found.Late:
+		return &core.Evictions{Late: true}
+	case found.Dear:
+		return &core.Evictions{Why: "nobody is evicted for a domain that is only preferred"}
+	}
+	why := shortfall(found.Outcome, settled, atLeast, others, nodes)
+	if found.Cut {
+		why += "; not every domain was tried"
+	}
+	return &core.Evictions{Why: why}
+}
+
+// evictTogether is evictAll for groups that share one domain, which is required, and ask for nothing else: as if they were one.
+func evictTogether(
+	plan *placement.Plan, evictions *placement.Evictions, s core.Search, deadline time.Time,
+) ([]placement.Place, *core.Evictions) {
+	_, left := settle(s.Parts)
+	common := &s.Within[0]
+	t := membership.Along(common.Topology, plan.Snapshot())
+	if len(s.Within) > 1 || len(common.Parts) < len(s.Parts) || t.Required == 0 ||
+		slices.ContainsFunc(left, func(u unsettled) bool { return u.Topology.Asks() }) {
+		return nil, &core.Evictions{Why: "nobody is evicted yet for gangs that share a domain and ask for another one as well"}
+	}
+	var pods []*cluster.Pod
+	_, atLeast := sum(left)
+	for i := range left {
+		pods = append(pods, left[i].Pods[:min(len(left[i].Pods), max(left[i].missing(), 0))]...)
+	}
+	n := &placement.Network{Levels: t.Levels, Above: t.Above, Required: t.Required, Beside: indexesOf(common.Beside, plan.Snapshot())}
+	found := evictions.PlaceNear(pods, len(pods), n, placement.Preference{}, deadline)
+	if !found.Kept {
+		return nil, notFound(&found, 0, atLeast, 0, plan.Snapshot().NodeCount())
+	}
+	return found.Places, nil
 }

@@ -1,6 +1,6 @@
 // Command mutants breaks muster on purpose and tells who notices; see package mutants. Its argument says which capability:
-// verdicts, load, gang, operators, people, nomination, rescheduler or explanations. The exit status is 1 when nobody notices a
-// mutant.
+// verdicts, load, gang, operators, people, topology, nomination, rescheduler or explanations. The exit status is 1 when nobody notices
+// a mutant.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"syscall"
 
 	"muster.dev/muster/e2e/campaigns/mutants"
@@ -45,5 +46,9 @@ func run() error {
 			return c.Run(ctx, mutants.Options{Only: names, Long: *tier == "long", Seeds: *seeds}, os.Stdout)
 		}
 	}
-	return fmt.Errorf("argument %q: want verdicts, load, gang, operators, nomination, rescheduler or explanations", flag.Arg(0))
+	var known []string
+	for _, c := range all {
+		known = append(known, c.Name)
+	}
+	return fmt.Errorf("argument %q: want one of %s", flag.Arg(0), strings.Join(known, ", "))
 }
