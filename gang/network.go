@@ -113,13 +113,19 @@ func apartOf(s core.Search, snap *cluster.Snapshot) map[*cluster.Pod]bool {
 		}
 	}
 	for i := range s.Within {
-		if c := &s.Within[i]; apart(c.Topology, indexesOf(c.Beside, snap), snap) {
+		if c := &s.Within[i]; !isTorn(c, snap) && apart(c.Topology, indexesOf(c.Beside, snap), snap) {
 			for _, part := range c.Parts {
 				note(part)
 			}
 		}
 	}
 	return of
+}
+
+// isTorn reports whether pods run in several domains already that are to share one: the others go anywhere, as they would never run
+// else. So it is where pods started before their groups asked for a domain, or a node has got another label since.
+func isTorn(c *core.Common, snap *cluster.Snapshot) bool {
+	return apart(c.Topology, indexesOf(c.Bound, snap), snap)
 }
 
 // apart reports whether nodes are not in one domain of the level that is required.

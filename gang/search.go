@@ -279,6 +279,9 @@ func demandsOf(s core.Search, left []unsettled, snap *cluster.Snapshot) []placem
 	for i := range s.Within {
 		c := &s.Within[i]
 		t := membership.Along(c.Topology, snap)
+		if isTorn(c, snap) {
+			continue
+		}
 		common := &placement.Common{
 			Levels: t.Levels, Above: t.Above, Required: t.Required, Preferred: t.Preferred, Beside: besideAll(c, left, snap),
 		}

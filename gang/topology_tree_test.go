@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -119,6 +121,39 @@ func TestRolesOfAnOwnerShareADomain(t *testing.T) {
 					if got := p.placed("torch/" + role); got["a-r"]+got["a-s"] != want {
 						t.Errorf("places of role %s by rack: %v, want %d in block a", role, got, want)
 					}
+				}
+			})
+		})
+	}
+}
+
+// Pods of a tree run in two blocks, as a node has got another label: what comes later goes anywhere.
+func TestATreeThatIsTornGoesOn(t *testing.T) {
+	for _, way := range []config.Gates{config.GatesNever, config.GatesUntilPlace} {
+		t.Run(string(way), func(t *testing.T) {
+			runBy(t, clock.RealClock{}, way, func(p *process) {
+				p.racks(map[string]int{"a/r": 2, "b/r": 2})
+				p.show("CompositePodGroup", "root", near(cluster.Asks{Groups: 2}, "", blockKey))
+				for i, name := range []string{"first", "second"} {
+					p.plantNear("root", name, 2, "", on([]string{"a-r-0", "b-r-0"}[i]))
+				}
+				var late []*corev1.Pod
+				if way == config.GatesNever {
+					late = p.plantNear("root", "third", 3, "")
+				} else {
+					late = p.plantNear("root", "third", 3, "", gated)
+				}
+				p.after(time.Second)
+				if way == config.GatesNever {
+					p.filter(late[0])
+				}
+				p.after(20 * time.Second)
+				places := 0
+				for _, count := range p.placed("third") {
+					places += count
+				}
+				if places != len(late) {
+					t.Errorf("%d members have places, want %d", places, len(late))
 				}
 			})
 		})

@@ -44,10 +44,19 @@ type commonStep struct {
 	demands []int
 }
 
-// commonDomain is a domain that is chosen.
+// commonDomain is a domain that is chosen. Pods beyond the least number may also go to the one around it that is required.
 type commonDomain struct {
-	within func(node int32) bool
-	lack   Lack // without the number of pods
+	within, around func(node int32) bool
+	lack           Lack // without the number of pods
+}
+
+func anywhere(int32) bool { return true }
+
+// binds reports whether a domain is required of some groups.
+func binds(demands []Demand) bool {
+	return slices.ContainsFunc(demands, func(d Demand) bool {
+		return slices.ContainsFunc(d.Within, func(c *Common) bool { return c.Required > 0 })
+	})
 }
 
 // placeInCommon is [Plan.PlaceTogether] where groups share domains. All others are placed as well.
@@ -75,7 +84,7 @@ func (p *Plan) placeInCommon(demands []Demand, deadline time.Time) (result Toget
 	result = Together{Enough: s.enough, Kept: true, Cut: s.cut}
 	for i := range demands {
 		d := demands[i]
-		d.Network = s.network(&d)
+		d.Network = s.around(&d)
 		result.More = append(result.More, p.more(&d, &s.enough[i], deadline))
 	}
 	return result
@@ -182,6 +191,19 @@ func (s *commonSearch) network(d *Demand) *Network {
 	return &network
 }
 
+// around is network for pods beyond the least number: near the others, as far as that is only preferred.
+func (s *commonSearch) around(d *Demand) *Network {
+	network := s.network(d)
+	network.within = func(node int32) bool {
+		return !slices.ContainsFunc(d.Within, func(c *Common) bool { return !s.chosen[c].around(node) })
+	}
+	if d.Network == nil && len(d.Within) > 0 {
+		c := d.Within[len(d.Within)-1]
+		network.Levels, network.Above, network.Beside = c.Levels, c.Above, slices.Clone(c.Beside)
+	}
+	return network
+}
+
 // placed returns how many pods have places by the steps before one.
 func (s *commonSearch) placed(at int) (pods int) {
 	for _, step := range s.steps[:at] {
@@ -204,8 +226,10 @@ func (s *commonSearch) lackOf(d *Demand, outcome *Outcome) *Lack {
 	if d.required() > 0 || len(d.Within) == 0 || outcome.Lack == nil || outcome.Lack.Kinds > 0 || outcome.Lack.Mixed {
 		return outcome.Lack
 	}
-	lack := s.chosen[d.Within[len(d.Within)-1]].lack
-	return &lack
+	if lack := s.chosen[d.Within[len(d.Within)-1]].lack; lack.Domains > 0 {
+		return &lack
+	}
+	return outcome.Lack
 }
 
 // required returns the level of the one domain that a group requires for itself, 0 for none.
@@ -226,13 +250,13 @@ func (s *commonSearch) domains(step *commonStep) (all []*commonDomain, lack *Lac
 	var pods, least []*cluster.Pod
 	for _, i := range step.demands {
 		d := &s.demands[i]
-		pods, least = append(pods, d.Pods...), append(least, d.Pods[:min(len(d.Pods), max(d.AtLeast, 0))]...)
+		pods, least = append(pods, d.Pods...), append(least, near.possible(d.Pods, min(len(d.Pods), max(d.AtLeast, 0)))...)
 	}
 	if c.Preferred > c.Required {
 		all, _ = near.roomFor(pods, least, c, c.Preferred)
 	}
 	if c.Required == 0 {
-		return append(all, &commonDomain{within: func(int32) bool { return true }}), nil
+		return append(all, &commonDomain{within: anywhere, around: anywhere}), nil
 	}
 	required, lack := near.roomFor(pods, least, c, c.Required)
 	return append(all, required...), lack
@@ -258,7 +282,10 @@ func (s *nearness) roomFor(pods, least []*cluster.Pod, c *Common, level int) (al
 		candidates = append(full, slices.DeleteFunc(candidates, func(node int32) bool { return slices.Contains(full, node) })...)
 	}
 	for _, node := range candidates {
-		domain := &commonDomain{within: func(other int32) bool { return s.tree.Near(node, other, level) }, lack: *lack}
+		domain := &commonDomain{within: s.domain(node, level), around: anywhere, lack: *lack}
+		if c.Required > 0 {
+			domain.around = s.domain(node, c.Required)
+		}
 		if at := s.plan.Snapshot().Node(node); lack.Key != "" {
 			domain.lack.Value = at.Labels[lack.Key]
 		} else {
@@ -267,6 +294,11 @@ func (s *nearness) roomFor(pods, least []*cluster.Pod, c *Common, level int) (al
 		all = append(all, domain)
 	}
 	return all, lack
+}
+
+// domain returns whether a node is in the domain of a level that another one is in.
+func (s *nearness) domain(of int32, level int) func(node int32) bool {
+	return func(node int32) bool { return s.tree.Near(of, node, level) }
 }
 
 // short returns what is lacking for the first kind of pods that no domain has room for, or else what is known.

@@ -150,6 +150,35 @@ func TestGroupsShareADomain(t *testing.T) {
 			},
 			want: []string{"a-y 5", "b-y 6"},
 		},
+		"who is beyond the minimum goes elsewhere where a block is only preferred": {
+			of: []string{"a: x 3", "b: x 2"},
+			demands: func(block *Common) []Demand {
+				block.Required, block.Preferred = 0, 1
+				d := loose("p", 5, block)
+				d.AtLeast = 3
+				return []Demand{d}
+			},
+			want: []string{"a-x 3, b-x 2"},
+		},
+		"a member comes again where the block is full that is only preferred": {
+			of: []string{"a: x 0", "b: x 2"}, beside: []string{"a-x"},
+			demands: func(block *Common) []Demand {
+				block.Required, block.Preferred = 0, 1
+				d := loose("p", 1, block)
+				d.AtLeast = 0
+				return []Demand{d}
+			},
+			want: []string{"b-x 1"},
+		},
+		"a kind without a node leaves the others a block": {
+			of: []string{"a: x 3", "b: x 4"},
+			demands: func(block *Common) []Demand {
+				d := loose("p", 3, block)
+				d.Pods, d.AtLeast = append(podsAsking(amount{cpu: 9}, "large", 1), d.Pods...), 3
+				return []Demand{d}
+			},
+			want: []string{"a-x 3"},
+		},
 		"a group of another domain": {
 			of: []string{"a: x 4", "b: x 3"},
 			demands: func(block *Common) []Demand {
@@ -242,6 +271,35 @@ func TestASearchForASharedDomainGoesBack(t *testing.T) {
 			}
 			mustBeNear(t, plan, demands, got)
 		})
+	}
+}
+
+// Of more kinds than are placed near each other, pods go anywhere where nothing binds them.
+func TestASharedPreferenceKeepsNobodyFromStarting(t *testing.T) {
+	for required, kept := range map[int]bool{0: true, 1: false} {
+		c, store := newStore(t)
+		blocks(t, c, "a: x 99, y 99", "b: x 9")
+		block := &Common{Levels: []string{blockLabel}, Required: required, Preferred: 1}
+		demands := []Demand{{Within: []*Common{block}}}
+		for i := range mostNearKinds + 1 {
+			pod := podsAsking(amount{cpu: 1, gpu: 0}, fmt.Sprint("p-", i), 1)[0]
+			pod.Spec.NodeSelector = map[string]string{fmt.Sprint("kind-", i): ""}
+			demands[0].Pods = append(demands[0].Pods, pod)
+		}
+		demands[0].AtLeast = len(demands[0].Pods)
+		for node := range c.Snapshot().Nodes() {
+			labelled := node.Node.DeepCopy()
+			for i := range mostNearKinds + 1 {
+				labelled.Labels[fmt.Sprint("kind-", i)] = ""
+			}
+			set(t, c, labelled)
+		}
+		plan := New(store, podsOf(demands), 1)
+		got := plan.PlaceTogether(demands, time.Time{})
+		if got.Kept != kept {
+			t.Errorf("kept with the required level %d: %t, %+v", required, got.Kept, got.Enough[0].Lack)
+		}
+		plan.Close()
 	}
 }
 

@@ -61,7 +61,15 @@ type Together struct {
 // outcome for all of them if there are too few places. If there are too few all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
 	if slices.ContainsFunc(demands, func(d Demand) bool { return len(d.Within) > 0 }) {
-		return p.placeInCommon(demands, deadline)
+		result = p.placeInCommon(demands, deadline)
+		if result.Kept || binds(demands) || p.past(deadline) {
+			return result
+		}
+		demands = slices.Clone(demands)
+		for i := range demands { // a preference keeps nobody from starting
+			demands[i].Within = nil
+		}
+		result = Together{}
 	}
 	before := p.Mark()
 	for i := range demands {

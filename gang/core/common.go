@@ -14,7 +14,8 @@ func (s *State) commons(parts []part) (all []Common) {
 			n, known := at[c.Key]
 			if !known {
 				n = len(all)
-				at[c.Key], all = n, append(all, Common{Topology: c.Topology, Beside: s.beside(c.Key)})
+				beside, bound := s.beside(c.Key)
+				at[c.Key], all = n, append(all, Common{Topology: c.Topology, Beside: beside, Bound: bound})
 			}
 			all[n].Parts = append(all[n].Parts, i)
 		}
@@ -22,16 +23,20 @@ func (s *State) commons(parts []part) (all []Common) {
 	return all
 }
 
-// beside returns the nodes of members that have places, of all groups that share a domain: of groups that have started, too.
-func (s *State) beside(domain membership.Key) (nodes []string) {
+// beside returns the nodes of members that have places, and of the ones that are bound, of all groups that share a domain: of groups
+// that have started, too.
+func (s *State) beside(domain membership.Key) (nodes, onNodes []string) {
 	for _, g := range s.groups {
 		if g.spec == nil || !g.spec.Shares(domain) {
 			continue
 		}
 		for _, m := range g.those((*member).givesWay) {
-			nodes = append(nodes, m.place)
+			if nodes = append(nodes, m.place); m.stage == bound {
+				onNodes = append(onNodes, m.place)
+			}
 		}
 	}
 	slices.Sort(nodes)
-	return nodes
+	slices.Sort(onNodes)
+	return nodes, onNodes
 }

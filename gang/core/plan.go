@@ -53,8 +53,10 @@ func (t *attempt) plan() {
 	t.fresh = unplanned(t.parts)
 	began := t.ports.Now()
 	reason := t.findPlaces()
-	if g := t.parts[0]; g.spec.AsksNetwork() && g.counts[pending] > 0 {
-		g.tries.restFrom(t.now, t.now.Sub(began))
+	for _, p := range t.parts { // of groups that share a domain, each is planned with the others
+		if p.spec.AsksNetwork() && p.counts[pending] > 0 {
+			p.tries.restFrom(t.now, t.now.Sub(began))
+		}
 	}
 	t.ends(reason)
 }

@@ -48,8 +48,9 @@ type Search struct {
 type Common struct {
 	Topology v1alpha1.Topology // its level is required or preferred
 	Parts    []int             // their indexes
-	// Beside are the nodes of all members that have places, of groups that have started too, each as often as it has some.
-	Beside []string
+	// Beside are the nodes of all members that have places, of groups that have started too, each as often as it has some. Bound are
+	// the nodes of the ones that are bound.
+	Beside, Bound []string
 }
 
 // Wanted describes the places that the members of one group need.

@@ -78,8 +78,11 @@ func (s *Spec) Levels() []string {
 }
 
 // BindsPlaces reports whether members may go nowhere but as the network is asked for: more than a preference is.
-func (s *Spec) BindsPlaces() bool {
-	return s.Policy.Topology.Binds() || slices.ContainsFunc(s.Within, func(c Common) bool { return c.Topology.Binds() })
+func (s *Spec) BindsPlaces() bool { return s.Policy.Topology.Binds() || s.SharesBinding() }
+
+// SharesBinding reports whether the group has to be in a domain with others: more than a preference is shared.
+func (s *Spec) SharesBinding() bool {
+	return slices.ContainsFunc(s.Within, func(c Common) bool { return c.Topology.Binds() })
 }
 
 // Shares reports whether the group shares a domain.
@@ -96,12 +99,15 @@ func AsksTopology(pod *cluster.Pod, snap *cluster.Snapshot) bool {
 	if object := Object(snap, key); object != nil {
 		return object.Policy.Topology.Asks()
 	}
+	if within, err := commonsOf(pod); err != nil || len(within) > 0 {
+		return true
+	}
 	of := networkOf(pod)
-	if len(of)+len(pod.Affiliation.Within) == 0 {
+	if len(of) == 0 {
 		return false
 	}
 	policy, err := v1alpha1.DecodePolicy(of)
-	return err != nil || policy.Topology.Asks() || len(pod.Affiliation.Within) > 0
+	return err != nil || policy.Topology.Asks()
 }
 
 // Along returns the topology with the levels that an object lists: the Topology of KAI's that it names, or else any that lists its

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -124,7 +125,8 @@ func (k *Kind) assists(owner *cluster.Owner, above []*cluster.Owner) (assisted b
 		if group.Asks.Left != "" {
 			return false, group.Asks.Left
 		}
-		assisted, near = assisted || group.Asks.Assisted, near || k.Native && len(group.Asks.Network) > 0
+		_, asksNatively := group.Asks.Network[v1alpha1.AnnotationRequiredTopology] // KAI's words are no business of kube-scheduler's
+		assisted, near = assisted || group.Asks.Assisted, near || k.Native && asksNatively
 	}
 	switch {
 	case assisted && near: // kube-scheduler obeys that itself

@@ -177,9 +177,6 @@ func bounded(asks cluster.Asks) cluster.Asks {
 		if one.Min >= 1 {
 			waited++
 		}
-		if len(one.Within) > mostAbove {
-			return Alone(fmt.Sprintf("has a role that shares %d domains with others, and %d may be", len(one.Within), mostAbove))
-		}
 	}
 	if waited > mostRoles && !rigid(&asks) {
 		return Alone(fmt.Sprintf("has more roles than may start together: %d, and %d may", waited, mostRoles))

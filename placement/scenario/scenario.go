@@ -90,8 +90,9 @@ func (s *Scenario) Undo(moves int) {
 		}
 		s.move(m.Pod, m.before)
 		s.log[len(s.log)-1].undoes, s.log[at].undone = at+1, true
-		if m.undoes > 0 {
-			s.log[m.undoes-1].undone = false
+		for undone, at := false, m.undoes; at > 0; at = s.log[at-1].undoes { // what it took back is as it was, and so on
+			s.log[at-1].undone = undone
+			undone = !undone
 		}
 	}
 }

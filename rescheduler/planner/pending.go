@@ -201,7 +201,7 @@ func (l *lineup) hinders(key membership.Key, missing int) (hindrance, why string
 	if slices.ContainsFunc(l.waiting[key], func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
 		return ReasonResourceClaims, ""
 	}
-	if divides(&spec.Policy.Topology) || len(spec.Within) > 0 {
+	if divides(&spec.Policy.Topology) || spec.SharesBinding() {
 		return ReasonTopology, ""
 	}
 	if missing > 0 {
@@ -221,9 +221,11 @@ func (l *lineup) groups(bundle []membership.Key) (groups []Group) {
 		spec, waiting := l.specs[key], l.waiting[key]
 		missing := spec.Missing(len(l.bound[key]) + len(l.coming[key]))
 		group := Group{Name: key.String(), Pods: waiting, AtLeast: max(1, missing)}
-		group.Near, binds = l.near(key), binds || spec.Policy.Topology.Binds()
+		binds = binds || spec.Policy.Topology.Binds()
 		if hindrance, why := l.hinders(key, missing); hindrance != "" {
 			together.Hindrance, together.Why = hindrance, why
+		} else {
+			group.Near = l.near(key)
 		}
 		groups, names = append(groups, group), append(names, group.Name)
 		together.AtLeast += missing

@@ -53,7 +53,9 @@ func withinOf(gang operators.Object) map[string][]cluster.Common {
 		}
 		common := cluster.Common{Name: gang.Text("metadata", "name") + "/" + config.Text("name"), Network: of}
 		for _, name := range config.Texts("podGroupNames") {
-			within[name] = append(within[name], common)
+			if within[name] == nil { // Grove has a PodClique in no more than one
+				within[name] = []cluster.Common{common}
+			}
 		}
 	}
 	return within

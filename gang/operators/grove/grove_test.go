@@ -16,7 +16,7 @@ func TestAPodGangMayAskForATopology(t *testing.T) {
 		"layers-prefill-0": "layers/layers-prefill: 2 with layers/layers-leader, layers/layers-workers, few hostname, one block of layers",
 		"layers-workers-0": "layers/layers-workers: 2 with layers/layers-leader, layers/layers-prefill" +
 			", one block of layers, one rack of layers/decode",
-		"deep-workers-0": "single: its PodGang deep: has a role that shares 4 domains with others, and 3 may be",
+		"deep-workers-0": "deep/deep-workers: 2, one rack of deep/group-0",
 		"wrong-decode-0": "waits: wrong: metadata.annotations[muster.dev/required-topology]: Invalid value: \"no key\": " +
 			"must be the key of a label of nodes, such as topology.kubernetes.io/zone",
 	})
