@@ -22,6 +22,10 @@ type Common struct {
 // mostTurns bounds how often pods are placed within one domain of the outermost level, besides once for each group.
 const mostTurns = 64
 
+// tightest is how many domains of a level are tried in the order of their room. The others come in any order, so that a
+// plan that ends before it has tried all is not the same as the next one.
+const tightest = 4
+
 // commonSearch is a search for places of groups that share domains. It takes a domain, the domains in it, and places in these, and goes
 // back to the next domain where a group has no place. The domains with the least room come first, and the largest groups.
 type commonSearch struct {
@@ -277,10 +281,12 @@ func (s *nearness) roomFor(pods, least []*cluster.Pod, c *Common, level int) (al
 	if candidates = s.roomy(least, level, candidates); len(candidates) == 0 {
 		return nil, s.short(least, lack)
 	}
+	full := candidates
 	if len(least) < len(pods) {
-		full := s.roomy(pods, level, candidates)
-		candidates = append(full, slices.DeleteFunc(candidates, func(node int32) bool { return slices.Contains(full, node) })...)
+		full = s.roomy(pods, level, candidates)
 	}
+	others := slices.DeleteFunc(slices.Clone(candidates), func(node int32) bool { return slices.Contains(full, node) })
+	candidates = append(s.inTurn(full), s.inTurn(others)...)
 	for _, node := range candidates {
 		domain := &commonDomain{within: s.domain(node, level), around: anywhere, lack: *lack}
 		if c.Required > 0 {
@@ -294,6 +300,15 @@ func (s *nearness) roomFor(pods, least []*cluster.Pod, c *Common, level int) (al
 		all = append(all, domain)
 	}
 	return all, lack
+}
+
+// inTurn leaves the tightest domains in their order, and has the others in any.
+func (s *nearness) inTurn(domains []int32) []int32 {
+	if len(domains) > tightest {
+		rest := domains[tightest:]
+		s.plan.random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	}
+	return domains
 }
 
 // domain returns whether a node is in the domain of a level that another one is in.

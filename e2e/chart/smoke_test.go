@@ -117,6 +117,13 @@ func (s *smoke) gangs() {
 		}
 		s.awaitBound(name+"-0", name+"-1")
 	}
+	for i := range 2 { // how whole the domains are is told of levels that a gang asks for
+		s.Create(newPod(
+			fmt.Sprintf("g-near-%d", i), "gangs", "1", workload.Labelled(v1alpha1.LabelMuster, "g-near"),
+			workload.Annotated(v1alpha1.AnnotationMinMember, "2"), workload.Annotated(v1alpha1.AnnotationPreferredTopology, trialLabel),
+		))
+	}
+	s.awaitBound("g-near-0", "g-near-1")
 	s.createPodGroup(v1alpha1.GroupX, "g-large", 2)
 	for i := range 2 {
 		s.Create(newPod(fmt.Sprintf("g-large-%d", i), "gangs", "7", workload.Labelled(v1alpha1.LabelX, "g-large")))
