@@ -288,7 +288,7 @@ func TestASharedPreferenceKeepsNobodyFromStarting(t *testing.T) {
 		}
 		demands[0].AtLeast = len(demands[0].Pods)
 		for node := range c.Snapshot().Nodes() {
-			labelled := node.Node.DeepCopy()
+			labelled := node.DeepCopy()
 			for i := range mostNearKinds + 1 {
 				labelled.Labels[fmt.Sprint("kind-", i)] = ""
 			}
