@@ -53,7 +53,7 @@ func main() {
 	flag.DurationVar(&o.solving, "solving", 10*time.Second, "how long the exact solver may take for a step of an instance")
 	flag.IntVar(&o.rounds, "rounds", 7, "how often each plan is timed")
 	flag.IntVar(&o.scale, "scale", 1, "how many times smaller the clusters and gangs are whose plans are timed")
-	flag.IntVar(&o.replays, "replays", 2, "for how many seeds jobs are replayed by the rules of others")
+	flag.IntVar(&o.replays, "replays", 2, "for how many seeds jobs are replayed by the rules of others, 0 for none")
 	flag.IntVar(&o.days, "days", 6, "for how many days drawn jobs come in a replay")
 	flag.Parse()
 	if o.scale < 1 || o.scale > mostScale {

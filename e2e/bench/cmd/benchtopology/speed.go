@@ -58,9 +58,7 @@ func speed(ctx context.Context, o options, out, progress io.Writer) error {
 					used, a.name, median, (processor()-before).Seconds()*1e3/float64(o.rounds),
 				)
 				figures.Print(out, fmt.Sprintf("topology_%d_%s_%s_ms", size.pods, used, a.name), 1, median)
-				if a.name != "balanced" {
-					slowest = max(slowest, median)
-				}
+				slowest = max(slowest, median)
 			}
 		}
 		figures.Print(out, fmt.Sprintf("topology_%d_ms", size.pods), 1, slowest)
