@@ -99,7 +99,7 @@ func unlistedIn(t *v1alpha1.Topology, snap *cluster.Snapshot) string {
 	return ""
 }
 
-// apartOf returns the members of groups that are not in one domain of the level that is required: labels of nodes may change.
+// apartOf returns the members of groups that are not in one domain of the required level. Labels of nodes may have changed.
 func apartOf(s core.Search, snap *cluster.Snapshot) map[*cluster.Pod]bool {
 	of := map[*cluster.Pod]bool{}
 	note := func(part int) {
@@ -122,10 +122,10 @@ func apartOf(s core.Search, snap *cluster.Snapshot) map[*cluster.Pod]bool {
 	return of
 }
 
-// isTorn reports whether pods run in several domains already that are to share one: the others go anywhere, as they would never run
-// else. So it is where pods started before their groups asked for a domain, or a node has got another label since.
+// isTorn reports whether pods that should share a domain run in several: they started before their groups asked for one, or a node has
+// got another label. No domain would ever do for the others, so they go anywhere.
 func isTorn(c *core.Common, snap *cluster.Snapshot) bool {
-	return apart(c.Topology, indexesOf(c.Bound, snap), snap)
+	return apart(c.Topology, indexesOf(c.Running, snap), snap)
 }
 
 // apart reports whether nodes are not in one domain of the level that is required.

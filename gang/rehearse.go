@@ -88,7 +88,7 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
 	}
-	p.Wanted, p.Found = counts(left, &together, !together.Kept && len(sought.Within) > 0)
+	p.Wanted, p.Found = counts(left, &together)
 	for i := range together.Enough {
 		if lack := together.Enough[i].Lack; lack != nil && p.Lacks == "" {
 			p.Lacks = farOff(lack)
@@ -108,17 +108,14 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 	return p
 }
 
-// counts returns how many members have to have places, and how many have one. Where groups share domains and have too few, the first
-// outcome counts the places of all.
-func counts(left []unsettled, together *placement.Together, shared bool) (wanted, found int) {
-	for i := range left {
-		wanted, found = wanted+left[i].AtLeast, found+left[i].settled
-		if i < len(together.Enough) && !shared {
-			found += min(together.Enough[i].Placed, left[i].missing())
-		}
+// counts returns how many members have to have places, and how many have one.
+func counts(left []unsettled, together *placement.Together) (wanted, found int) {
+	found, wanted = sum(left)
+	if together.Shared {
+		return wanted, found + together.Enough[0].Placed
 	}
-	if shared {
-		found += together.Enough[0].Placed
+	for i := range together.Enough {
+		found += min(together.Enough[i].Placed, left[i].missing())
 	}
 	return wanted, found
 }

@@ -184,7 +184,7 @@ func placeAll(plan *placement.Plan, s core.Search, deadline time.Time) (places [
 		i := len(together.Enough) - 1
 		outcome := together.Enough[i]
 		settled, atLeast := left[i].settled, left[i].AtLeast
-		if len(s.Within) > 0 { // the outcome is of all parts
+		if together.Shared {
 			settled, atLeast = sum(left)
 		}
 		why := shortfall(outcome, settled, atLeast, i, plan.Snapshot().NodeCount())

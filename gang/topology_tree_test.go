@@ -159,3 +159,22 @@ func TestATreeThatIsTornGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// Groups that only prefer to share a block are placed without one where there is room in none, and told what each lacks.
+func TestGroupsThatPreferADomainAreToldWhatEachLacks(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "b/r": 1})
+		asks := cluster.Asks{Groups: 2, Network: map[string]string{v1alpha1.AnnotationPreferredTopology: blockKey}}
+		p.show("CompositePodGroup", "root", asks)
+		first := p.plantNear("root", "first", 2, "")
+		p.plantNear("root", "second", 3, "")
+		p.after(time.Second)
+		if got := p.filter(first[0]); got != core.ReasonNoPlace {
+			t.Errorf("a member is told %q where there is room for four of five", got)
+		}
+		const why = "places for 2 of 3 members; beside the others, 2 of 2 nodes: Insufficient cpu"
+		if got := p.why("first"); !strings.HasPrefix(got, why) {
+			t.Errorf("it waits as %q, want %q", got, why)
+		}
+	})
+}

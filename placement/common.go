@@ -22,8 +22,8 @@ type Common struct {
 // mostTurns bounds how often pods are placed within one domain of the outermost level, besides once for each group.
 const mostTurns = 64
 
-// tightest is how many domains of a level are tried in the order of their room. The others come in any order, so that a
-// plan that ends before it has tried all is not the same as the next one.
+// tightest is how many domains of a level are tried in the order of their room. The others are shuffled: two plans whose time is up
+// before all domains are tried do not try the same ones.
 const tightest = 4
 
 // commonSearch is a search for places of groups that share domains. It takes a domain, the domains in it, and places in these, and goes
@@ -63,7 +63,7 @@ func binds(demands []Demand) bool {
 	})
 }
 
-// placeInCommon is [Plan.PlaceTogether] where groups share domains. All others are placed as well.
+// placeInCommon is [Plan.PlaceTogether] where groups share domains. It places groups that share none as well.
 func (p *Plan) placeInCommon(demands []Demand, deadline time.Time) (result Together) {
 	s := &commonSearch{
 		plan: p, demands: demands, deadline: p.quarterTo(deadline), chosen: map[*Common]*commonDomain{}, enough: make([]Outcome, len(demands)),
@@ -73,17 +73,19 @@ func (p *Plan) placeInCommon(demands []Demand, deadline time.Time) (result Toget
 		all[i] = i
 	}
 	slices.SortStableFunc(all, func(a, b int) int {
-		return cmp.Or(cmp.Compare(demands[b].required(), demands[a].required()), cmp.Compare(demands[b].AtLeast, demands[a].AtLeast))
+		return cmp.Or(
+			cmp.Compare(min(len(demands[b].Within), 1), min(len(demands[a].Within), 1)), // so that the first step chooses a domain
+			cmp.Compare(demands[b].required(), demands[a].required()), cmp.Compare(demands[b].AtLeast, demands[a].AtLeast),
+		)
 	})
 	s.plans(all, 0)
-	s.left = mostTurns + len(demands)
 	before := p.Mark()
 	if !s.from(0) {
 		p.Return(before)
 		if s.lack != nil && s.lack.Pods == 0 {
 			s.lack.Pods = s.most
 		}
-		return Together{Enough: []Outcome{{Placed: s.most, Lack: s.lack, Late: s.late}}, Cut: s.cut, Late: s.late}
+		return Together{Enough: []Outcome{{Placed: s.most, Lack: s.lack, Late: s.late}}, Shared: true, Cut: s.cut, Late: s.late}
 	}
 	result = Together{Enough: s.enough, Kept: true, Cut: s.cut}
 	for i := range demands {
@@ -145,7 +147,7 @@ func (s *commonSearch) from(at int) bool {
 	return false
 }
 
-// over reports whether to go on in the present domain of the outermost level is no use.
+// over reports whether the search has to leave the present domain of the outermost level.
 func (s *commonSearch) over() bool {
 	s.late = s.late || s.plan.past(s.deadline)
 	s.cut = s.cut || s.late || s.left <= 0
@@ -191,11 +193,10 @@ func (s *commonSearch) network(d *Demand) *Network {
 	network.within = func(node int32) bool {
 		return !slices.ContainsFunc(d.Within, func(c *Common) bool { return s.chosen[c] != nil && !s.chosen[c].within(node) })
 	}
-	network.except = nil
 	return &network
 }
 
-// around is network for pods beyond the least number: near the others, as far as that is only preferred.
+// around returns the demands of pods beyond the least number: they stay in a domain that is required, and near one that is preferred.
 func (s *commonSearch) around(d *Demand) *Network {
 	network := s.network(d)
 	network.within = func(node int32) bool {
@@ -302,7 +303,7 @@ func (s *nearness) roomFor(pods, least []*cluster.Pod, c *Common, level int) (al
 	return all, lack
 }
 
-// inTurn leaves the tightest domains in their order, and has the others in any.
+// inTurn shuffles domains beyond the tightest ones.
 func (s *nearness) inTurn(domains []int32) []int32 {
 	if len(domains) > tightest {
 		rest := domains[tightest:]
@@ -311,7 +312,7 @@ func (s *nearness) inTurn(domains []int32) []int32 {
 	return domains
 }
 
-// domain returns whether a node is in the domain of a level that another one is in.
+// domain returns a test for the nodes of one domain of a level, by a node that it has.
 func (s *nearness) domain(of int32, level int) func(node int32) bool {
 	return func(node int32) bool { return s.tree.Near(of, node, level) }
 }

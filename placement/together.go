@@ -47,8 +47,9 @@ type Together struct {
 	// Enough[i] has the least number of pods of the i-th group, and More[i] the others. If there are too few places,
 	// More is nil, and Enough ends with the first group that lacks some when pods take the best nodes in their order.
 	Enough, More []Outcome
-	// Kept says that the plan goes on with these places.
-	Kept bool
+	// Kept says that the plan goes on with these places, and Shared, where it does not, that Enough has one outcome for all groups, as
+	// they share domains.
+	Kept, Shared bool
 	// Cut says that the search came to its bound, and Late that this was the deadline: there may be places all the same. Where
 	// places are kept, Cut says that there may be nearer ones for pods that ask something of the network.
 	Cut, Late bool
@@ -57,8 +58,8 @@ type Together struct {
 // PlaceTogether places the least number of pods of each group, and then the others as far as there is room. It takes the best
 // node for each pod in its order, like [Plan.PlaceAll]. It tries other orders and other nodes only if that leaves a group with
 // too few, and takes up to a quarter of the time that is left. Pods that ask something of the network have the nodes that it
-// leaves them, and no other orders are tried unless they would do without. Where groups share domains, see [Common], Enough has one
-// outcome for all of them if there are too few places. If there are too few all the same, the plan is as it was before.
+// leaves them, and no other orders are tried unless they would do without. Groups that share domains have theirs there, see [Common].
+// If there are too few places all the same, the plan is as it was before.
 func (p *Plan) PlaceTogether(demands []Demand, deadline time.Time) (result Together) {
 	if slices.ContainsFunc(demands, func(d Demand) bool { return len(d.Within) > 0 }) {
 		result = p.placeInCommon(demands, deadline)

@@ -25,7 +25,7 @@ type racked struct {
 	app             string
 }
 
-// rackNodes sets nodes of 4 CPU each: the name of one is that of its rack and a number.
+// rackNodes sets nodes of 4 CPU each. A name begins with the letter of the rack, or with "-" for none.
 func rackNodes(t interface{ Fatal(...any) }, c *cluster.Cluster, nodes ...string) {
 	for _, name := range nodes {
 		node := nodeOf(name, "4")

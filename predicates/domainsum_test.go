@@ -20,20 +20,7 @@ func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 		last := map[int32]*cluster.Node{}
 		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) }
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
-			for range rapid.IntRange(0, 4).Draw(t, "changes") {
-				object := node(offering("pods", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "share"))))
-				object.Name = fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name"))
-				if zone := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone"); zone != "" {
-					object.Labels = map[string]string{"zone": zone}
-				}
-				change := c.Set
-				if rapid.Bool().Draw(t, "delete") {
-					change = c.Delete
-				}
-				if err := change(object); err != nil {
-					t.Fatal(err)
-				}
-			}
+			changeAFew(t, c, "zone")
 			snap := c.Snapshot()
 			sum.follow(snap)
 			for _, index := range indexes(snap) {
@@ -63,4 +50,24 @@ func TestDomainSumsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 			}
 		}
 	})
+}
+
+// changeAFew draws some nodes, each with what it offers and with its labels of some keys, and sets or deletes them.
+func changeAFew(t *rapid.T, c *cluster.Cluster, keys ...string) {
+	for range rapid.IntRange(0, 4).Draw(t, "changes") {
+		object := node(offering("pods", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "share"))))
+		object.Name, object.Labels = fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name")), map[string]string{}
+		for _, key := range keys {
+			if value := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, key); value != "" {
+				object.Labels[key] = value
+			}
+		}
+		change := c.Set
+		if rapid.Bool().Draw(t, "delete") {
+			change = c.Delete
+		}
+		if err := change(object); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

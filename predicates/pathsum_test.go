@@ -1,7 +1,6 @@
 package predicates
 
 import (
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,22 +18,7 @@ func TestSumsOfPathsAreThoseOfTheNodesThatAreThere(t *testing.T) {
 		last := map[int32]*cluster.Node{}
 		share := func(n *cluster.Node) int16 { return int16(n.Allocatable.Pods) }
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
-			for range rapid.IntRange(0, 4).Draw(t, "changes") {
-				object := node(offering("pods", fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "share"))))
-				object.Name, object.Labels = fmt.Sprint("node-", rapid.IntRange(0, 5).Draw(t, "name")), map[string]string{}
-				for _, key := range sums.keys {
-					if value := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, key); value != "" {
-						object.Labels[key] = value
-					}
-				}
-				change := c.Set
-				if rapid.Bool().Draw(t, "delete") {
-					change = c.Delete
-				}
-				if err := change(object); err != nil {
-					t.Fatal(err)
-				}
-			}
+			changeAFew(t, c, sums.keys...)
 			snap := c.Snapshot()
 			sums.follow(snap)
 			for _, index := range indexes(snap) {

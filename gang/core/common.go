@@ -14,8 +14,8 @@ func (s *State) commons(parts []part) (all []Common) {
 			n, known := at[c.Key]
 			if !known {
 				n = len(all)
-				beside, bound := s.beside(c.Key)
-				at[c.Key], all = n, append(all, Common{Topology: c.Topology, Beside: beside, Bound: bound})
+				beside, running := s.beside(c.Key)
+				at[c.Key], all = n, append(all, Common{Topology: c.Topology, Beside: beside, Running: running})
 			}
 			all[n].Parts = append(all[n].Parts, i)
 		}
@@ -23,20 +23,20 @@ func (s *State) commons(parts []part) (all []Common) {
 	return all
 }
 
-// beside returns the nodes of members that have places, and of the ones that are bound, of all groups that share a domain: of groups
-// that have started, too.
-func (s *State) beside(domain membership.Key) (nodes, onNodes []string) {
+// beside returns the nodes of all members that have places, and of the bound ones, in all groups that share a domain. Groups that have
+// started share it, too.
+func (s *State) beside(domain membership.Key) (all, running []string) {
 	for _, g := range s.groups {
 		if g.spec == nil || !g.spec.Shares(domain) {
 			continue
 		}
 		for _, m := range g.those((*member).givesWay) {
-			if nodes = append(nodes, m.place); m.stage == bound {
-				onNodes = append(onNodes, m.place)
+			if all = append(all, m.place); m.stage == bound {
+				running = append(running, m.place)
 			}
 		}
 	}
-	slices.Sort(nodes)
-	slices.Sort(onNodes)
-	return nodes, onNodes
+	slices.Sort(all)
+	slices.Sort(running)
+	return all, running
 }

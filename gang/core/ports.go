@@ -31,8 +31,8 @@ type Ports interface {
 	FindVictims(Search, *Terms) Evictions
 	// FindWithout returns the nodes to which members would go if others, who are on nodes, had no places.
 	FindWithout(s Search, without []*cluster.Pod, on []string) Nodes
-	// FindLost returns which members could not come to the places on which they count, if they did not count there, and all members
-	// whose group is not in one domain where it has to be. The nodes beside them are of all members.
+	// FindLost returns the members that could not come to the places on which they count, if they did not count there. Where a group
+	// has to be in one domain and is not, it returns all its members: the nodes beside them are their own as well.
 	FindLost(Search) []types.UID
 }
 
@@ -48,9 +48,9 @@ type Search struct {
 type Common struct {
 	Topology v1alpha1.Topology // its level is required or preferred
 	Parts    []int             // their indexes
-	// Beside are the nodes of all members that have places, of groups that have started too, each as often as it has some. Bound are
-	// the nodes of the ones that are bound.
-	Beside, Bound []string
+	// Beside are the nodes of all members that have places, each as often as it has some, and Running the nodes of bound members. Both
+	// count groups that have started.
+	Beside, Running []string
 }
 
 // Wanted describes the places that the members of one group need.

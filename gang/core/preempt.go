@@ -35,7 +35,7 @@ func (e Preempts) apply(t *turn) {
 	switch {
 	case not != nil:
 		t.has(Preempted{})
-	case startedAll(parts) && (parts[0].spec.Policy.Topology.Asks() || parts[0].spec.BindsPlaces()):
+	case startedAll(parts) && (parts[0].spec.Policy.Topology.Asks() || parts[0].spec.SharesBinding()):
 		t.has(Preempted{}) // kube-scheduler would evict where it may not go
 	case startedAll(parts):
 		t.has(Preempted{Alone: true})

@@ -8,9 +8,8 @@ import (
 // table has what each number of pods in a part of a tree costs, up to all that have room and are asked for. Parts that are alike
 // have one table.
 //
-// A table of steps is for parts that take any number of pods, or of whole slices: the cost is that of the domains in use, however
-// full these are, and there are far fewer steps than pods. Where the number of pods itself matters, as for balance, a table has an
-// entry for each number.
+// A table of steps serves parts that take any number of pods, or of whole slices. The cost counts the domains in use, full or not, so
+// there are far fewer steps than pods. Where the number of pods itself matters, as for balance, a table has an entry for each number.
 type table struct {
 	id    int
 	unit  int // pods are a multiple of it

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/gang/membership"
 )
 
@@ -21,11 +20,6 @@ type Near struct {
 type Domain struct {
 	Name  string
 	Nodes []int32 // indexes of the snapshot
-}
-
-// divides reports whether a topology divides pods over domains, beyond having them in one.
-func divides(t *v1alpha1.Topology) bool {
-	return t.Balanced > 0 || len(t.Slices) > 0 || len(t.Shares) > 0
 }
 
 // near returns the domains that the members of a gang may be in, nil if these may be anywhere. Beside members that are there already
@@ -94,17 +88,18 @@ func newVicinity(s *state, near *Near, items []int32) *vicinity {
 }
 
 // takes reports whether a pod of the group may come to a node: to any where there is no vicinity, else to the domain of the others.
-func (v *vicinity) takes(node int32) bool {
+func (v *vicinity) takes(node int32) bool { return v == nil || v.admits()(node) }
+
+// admits returns what takes reports of each node while no pod of the group moves.
+func (v *vicinity) admits() func(node int32) bool {
 	switch {
-	case v == nil:
-		return true
+	case v == nil, v.only < 0 && v.Preferred:
+		return func(int32) bool { return true }
 	case v.only >= 0:
-		return v.of[node] == v.only
-	case v.Preferred:
-		return true
+		return func(node int32) bool { return v.of[node] == v.only }
 	}
 	home := v.home()
-	return v.of[node] >= 0 && (home < 0 || home == v.of[node])
+	return func(node int32) bool { return v.of[node] >= 0 && (home < 0 || home == v.of[node]) }
 }
 
 // home returns the domain of the first pod that has a place, -1 for none.

@@ -201,7 +201,7 @@ func (l *lineup) hinders(key membership.Key, missing int) (hindrance, why string
 	if slices.ContainsFunc(l.waiting[key], func(pod *cluster.Pod) bool { return pod.ClaimProblem != "" }) {
 		return ReasonResourceClaims, ""
 	}
-	if divides(&spec.Policy.Topology) || spec.SharesBinding() {
+	if spec.Policy.Topology.Divides() || spec.SharesBinding() {
 		return ReasonTopology, ""
 	}
 	if missing > 0 {

@@ -227,9 +227,9 @@ func (s *state) byDeficit(i *item) [][]int32 {
 		size float64
 	}
 	var deficits []deficit
-	lacks := make(amounts, s.dims)
+	lacks, admits := make(amounts, s.dims), i.near.admits()
 	for _, node := range s.nodes {
-		if s.closed[node] || node == i.origin || !i.near.takes(node) || !i.needs.fitsInto(s.capacityAt(node)) {
+		if s.closed[node] || node == i.origin || !admits(node) || !i.needs.fitsInto(s.capacityAt(node)) {
 			continue
 		}
 		i.needs.short(s.freeAt(node), lacks)

@@ -97,7 +97,7 @@ func TestLevelsInUseAreThoseOfTopologiesAndGangs(t *testing.T) {
 		"a Topology does, whether a gang does or not": {
 			topologies: topologies{"t": {"block", "rack", "kubernetes.io/hostname"}}, want: "block block,rack",
 		},
-		"a Topology has levels above those that a gang names": {
+		"a Topology lists a level above": {
 			topologies: topologies{"t": {"zone", "block", "rack", "row"}}, gangs: []string{"a/g rack,row"},
 			want: "zone,block zone,block,rack zone,block,rack,row",
 		},

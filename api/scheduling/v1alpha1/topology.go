@@ -50,9 +50,10 @@ func (t *Topology) Asks() bool {
 }
 
 // Binds reports whether pods may go nowhere but as they ask: more than a preference is asked for.
-func (t *Topology) Binds() bool {
-	return t.Required > 0 || t.Balanced > 0 || len(t.Slices)+len(t.Shares) > 0
-}
+func (t *Topology) Binds() bool { return t.Required > 0 || t.Divides() }
+
+// Divides reports whether pods are divided over domains, beyond being in one of them.
+func (t *Topology) Divides() bool { return t.Balanced > 0 || len(t.Slices)+len(t.Shares) > 0 }
 
 // Check says what is wrong with it for a group that starts with minMember pods.
 func (t *Topology) Check(minMember int) error {
