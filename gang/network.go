@@ -189,6 +189,35 @@ func (u *unsettled) beside(snap *cluster.Snapshot) []int32 {
 	return append(slices.Clone(u.nodes), indexesOf(u.Beside, snap)...)
 }
 
+// unseen says in words that members run where no node is known, "" where they do not: a node has gone, and comes back or takes its pods
+// with it. Until then nothing shows which domain the others have to be in.
+func unseen(s core.Search, snap *cluster.Snapshot) string {
+	for i := range s.Parts {
+		if t := &s.Parts[i].Topology; t.Divides() || t.Binds() {
+			if why := unseenOf(s.Parts[i].Beside, t.Divides(), snap); why != "" {
+				return why
+			}
+		}
+	}
+	for i := range s.Within {
+		if c := &s.Within[i]; c.Topology.Binds() {
+			if why := unseenOf(c.Beside, false, snap); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// unseenOf is unseen for the nodes of some members: all have to be known, or one.
+func unseenOf(nodes []string, all bool, snap *cluster.Snapshot) string {
+	gone := slices.IndexFunc(nodes, func(name string) bool { return snap.NodeByName(name) == nil })
+	if gone < 0 || !all && len(indexesOf(nodes, snap)) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("members run on node %s, which is not there: where the others have to be is not known", nodes[gone])
+}
+
 // besideAll is beside for all groups that share a domain.
 func besideAll(c *core.Common, left []unsettled, snap *cluster.Snapshot) []int32 {
 	nodes := indexesOf(c.Beside, snap)

@@ -39,13 +39,14 @@ func (o *Observer) Prospect(key membership.Key) (Prospect, bool) {
 	sought, ok := m.state.Seek(key, m.moment())
 	m.mu.Unlock() // a search takes long, and calls wait for the lock
 	store := m.view.profiles.Of(sought.SchedulerName)
-	if !ok || store == nil || m.ports.lacking(sought.Parts) != "" {
+	if !ok || store == nil || m.ports.lacking(sought.Parts) != "" || unseen(sought.Search, m.ports.cluster.Snapshot()) != "" {
 		return Prospect{}, false
 	}
-	found := o.rehearse(store, &sought, 0)
+	sought.Store = store
+	found := o.rehearse(&sought, 0)
 	found.Cut = found.Cut || sought.InVain && found.Found == found.Wanted
 	if lower := len(sought.Lower); found.Found < found.Wanted && lower > 0 {
-		if yielded := o.rehearse(store, &sought, lower); yielded.Found == yielded.Wanted {
+		if yielded := o.rehearse(&sought, lower); yielded.Found == yielded.Wanted {
 			yielded.Yielding = true
 			return yielded, true
 		}
@@ -72,9 +73,9 @@ func (o *Observer) First(pod *cluster.Pod) []membership.Key {
 
 // rehearse finds places for the members of all parts as a plan would, and takes none. A number of the pods
 // of lower gangs give up theirs.
-func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought, yield int) Prospect {
+func (o *Observer) rehearse(sought *core.Sought, yield int) Prospect {
 	pods := podsOf(sought.Parts)
-	plan := placement.New(store, pods, 0)
+	plan := placement.New(sought.Store, pods, 0)
 	defer plan.Close()
 	plan.Avoid(o.machine.ports.reservations.Left(pods))
 	for i, pod := range sought.Lower[:yield] {
@@ -82,10 +83,9 @@ func (o *Observer) rehearse(store *predicates.VerdictStore, sought *core.Sought,
 			plan.Take(pod, node.Index)
 		}
 	}
-	search := core.Search{Store: store, Parts: sought.Parts, Within: sought.Within}
-	settled, left, together := rehearse(plan, search, o.machine.clock.Now().Add(o.patience))
+	settled, left, together := rehearse(plan, sought.Search, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
-		Snapshot: plan.Snapshot(), Store: store, Cut: !together.Kept && (together.Cut || together.Late),
+		Snapshot: plan.Snapshot(), Store: sought.Store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
 	}
 	p.Wanted, p.Found = counts(left, &together)

@@ -179,6 +179,12 @@ type shortage struct {
 // placeAll finds places for the members of all parts: for the number of each that must start together, before
 // any part gets more. It says why the others have none.
 func placeAll(plan *placement.Plan, s core.Search, deadline time.Time) (places []placement.Place, without string, none *shortage) {
+	if why := unseen(s, plan.Snapshot()); why != "" {
+		if atLeast(s) == 0 {
+			return nil, why, nil
+		}
+		return nil, "", &shortage{why: why}
+	}
 	places, left, together := rehearse(plan, s, deadline)
 	if !together.Kept {
 		i := len(together.Enough) - 1
@@ -204,6 +210,14 @@ func placeAll(plan *placement.Plan, s core.Search, deadline time.Time) (places [
 		}
 	}
 	return places, without, nil
+}
+
+// atLeast returns how many members of all parts have to have places.
+func atLeast(s core.Search) (count int) {
+	for i := range s.Parts {
+		count += s.Parts[i].AtLeast
+	}
+	return count
 }
 
 // rehearse places the members of all parts: some stay where their room is kept, unless the network has no room for the others

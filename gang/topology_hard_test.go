@@ -251,6 +251,71 @@ func TestAGangWhoseRackFallsApartBeforeItStartsIsPlannedAgain(t *testing.T) {
 	}
 }
 
+// A node that goes takes what shows where its members are with it: another one does not start in another domain, nor is anybody evicted
+// there, until the node is back or its pods are gone.
+func TestAMemberWaitsWhileNothingShowsWhereTheOthersAre(t *testing.T) {
+	const required, slice, preferred = v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationPreferredTopology
+	for name, ask := range map[string]struct {
+		key, value string // of an annotation
+		least      int64
+		running    []string // the nodes of members
+		waits      bool
+	}{
+		"in one rack":                         {required, rackKey, 2, []string{"a-r-0"}, true},
+		"in one rack, beyond the minimum":     {required, rackKey, 1, []string{"a-r-0"}, true},
+		"in one rack, which another shows":    {required, rackKey, 3, []string{"a-r-0", "a-r-1"}, false},
+		"in slices":                           {slice, "2@" + rackKey, 4, []string{"a-r-0", "a-r-1"}, true},
+		"in a rack if there is room":          {preferred, rackKey, 2, []string{"a-r-0"}, false},
+		"in the rack of the groups of a tree": {least: 2, running: []string{"a-r-0"}, waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.racks(map[string]int{"a/r": 4, "a/s": 9})
+				pods := members("g", 4, "1")
+				late := pods[2:]
+				if ask.key == "" {
+					p.show("CompositePodGroup", "root", near(cluster.Asks{Groups: 2}, "", rackKey))
+					p.plantNear("root", "first", 1, "", on(ask.running[0]))
+				} else {
+					group := podGroup("g", ask.least)
+					annotate(group, ask.key, ask.value)
+					p.set(group)
+					for i, node := range ask.running {
+						on(node)(pods[i])
+						p.set(pods[i])
+					}
+				}
+				p.after(time.Second)
+				if err := p.cluster.Delete(node("a-r-0", "2")); err != nil {
+					t.Fatal(err)
+				}
+				if ask.key == "" {
+					late = p.plantNear("root", "g", 2, "")
+				} else {
+					p.set(objects(late)...)
+				}
+				p.after(time.Second)
+				got := p.filter(late[0])
+				if waits := got == core.ReasonNoPlace || got == core.ReasonNoRoom; waits != ask.waits {
+					t.Errorf("while the node is gone, a member is told %q", got)
+				}
+				if !ask.waits {
+					return
+				}
+				const why = "members run on node a-r-0, which is not there: where the others have to be is not known"
+				if got := p.why("g"); ask.least > int64(len(ask.running)) && got != why {
+					t.Errorf("it waits as %q, want %q", got, why)
+				}
+				p.racks(map[string]int{"a/r": 1})
+				p.after(time.Second)
+				if got := p.filter(late[0]); !strings.HasPrefix(got, "a-r-") {
+					t.Errorf("once the node is back, a member is told %q", got)
+				}
+			})
+		})
+	}
+}
+
 // Kueue's topology-aware scheduling pins each pod to the node that it has chosen by the annotations.
 func TestWhatKueueHasPinnedIsPlacedAsItIs(t *testing.T) {
 	run(t, func(p *process) {

@@ -377,6 +377,37 @@ func TestMembersBeyondTheMinimumGoToTheRackOfTheOthers(t *testing.T) {
 	})
 }
 
+func TestAMemberBeyondTheMinimumIsWokenWhenItsRackHasRoomAndNotBefore(t *testing.T) {
+	run(t, func(p *process) {
+		p.racks(map[string]int{"a/r": 1, "a/s": 1})
+		group := podGroup("g", 2)
+		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
+		pods := members("g", 3, "1")
+		p.set(group)
+		p.set(objects(pods[:2])...)
+		p.after(time.Second)
+		p.start(pods[:2]...)
+		p.written()
+		tried(pods[2]) // before the watch showed it
+		p.set(pods[2])
+		p.after(time.Second)
+		for range 10 {
+			if got := p.filter(pods[2]); got != core.ReasonNoPlace && got != core.ReasonNoRoom {
+				t.Errorf("it is told %q", got)
+			}
+			p.set(inRack(node("a-s-1", "9"), "a", "s"), rival("other", "9"))
+			p.after(time.Second)
+		}
+		p.wrote("while there is room elsewhere")
+		p.set(inRack(node("a-r-1", "1"), "a", "r"))
+		p.after(time.Second)
+		p.wrote("once there is room", "nominate g-2", "wake g-2")
+		if got := p.filter(pods[2]); got != "a-r-1" {
+			t.Errorf("it is told %q", got)
+		}
+	})
+}
+
 // The pods of an indexed Job have labels of their own, and are of one kind all the same.
 func TestSlicesOfMembersWithLabelsOfTheirOwn(t *testing.T) {
 	run(t, func(p *process) {

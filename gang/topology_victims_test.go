@@ -56,6 +56,16 @@ func TestVictimsOfAGangAreInOneRack(t *testing.T) {
 			want:   []string{"here-0"},
 			placed: map[string]int{"x-a": 3},
 		},
+		"nobody while a node is gone on which a member runs": {
+			asks: map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey}, members: 4,
+			given: func(p *process) {
+				there := members("g", 2, "1", ofPriority(10))
+				on("x-a-9")(there[1])
+				p.set(there[1])
+			},
+			placed: map[string]int{"x-a": 1},
+			why:    "members run on node x-a-9, which is not there: where the others have to be is not known",
+		},
 		"none is large enough": {
 			asks: map[string]string{v1alpha1.AnnotationRequiredTopology: rackKey}, members: 5, placed: map[string]int{},
 			why: "places for 2 of 5 members; of 3 domains by example.com/rack, a has the most room: for 2; if all went that may be evicted: " +

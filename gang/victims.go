@@ -49,6 +49,9 @@ func (p *ports) FindVictims(s core.Search, terms *core.Terms) core.Evictions {
 func evictAll(
 	plan *placement.Plan, evictions *placement.Evictions, s core.Search, deadline time.Time,
 ) ([]placement.Place, *core.Evictions) {
+	if unseen(s, plan.Snapshot()) != "" {
+		return nil, &core.Evictions{}
+	}
 	s.Within = slices.DeleteFunc(slices.Clone(s.Within), func(c core.Common) bool {
 		return !c.Topology.Binds() || isTorn(&c, plan.Snapshot())
 	})

@@ -91,8 +91,7 @@ func (a Account) awaits(of int) string {
 // Sought is the search for places that would be made for a gang now.
 type Sought struct {
 	SchedulerName string // of the profile that plans it
-	Parts         []Wanted
-	Within        []Common
+	Search               // without a store
 	// Lower are the members that have places in gangs of lower priority, which give way, and LowerOn their nodes.
 	Lower   []*cluster.Pod
 	LowerOn []string

@@ -230,9 +230,12 @@ func (p *member) hasItsRoom() bool {
 	return p.room != record.RoomNominated || p.pod.Status.NominatedNodeName == p.place
 }
 
-// wants reports whether members of a gang that has started have no place yet.
+// wants reports whether members of a gang that has started have no place yet, which nobody else finds for them.
 func (t leading) wants(parts []part) bool {
-	return parts[0].leads(t.view) && slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
+	if !startedAll(parts) || !parts[0].leads(t.view) && !parts[0].spec.AsksNetwork() {
+		return false
+	}
+	return slices.ContainsFunc(parts, func(p part) bool { return len(p.plannable(t.now)) > 0 })
 }
 
 // ConfirmDue has the places of a group proven, once their time has come.

@@ -91,7 +91,7 @@ func (e PlannedAhead) apply(t *turn) {
 	parts, not := t.bundle(g)
 	switch {
 	case not != nil:
-	case anyMissing(parts), startedAll(parts) && leading{t}.wants(parts):
+	case anyMissing(parts), leading{t}.wants(parts):
 		(&attempt{turn: t, purpose: ahead, parts: parts}).plan()
 	case startedAll(parts):
 		steering{t}.wakeRefused(g)

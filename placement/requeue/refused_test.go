@@ -122,6 +122,22 @@ func TestAPodThatWasRefusedBeforeTheWatchShowedItIsWoken(t *testing.T) {
 	}
 }
 
+// kube-scheduler asks which pods to evict for a pod of a gang, and the watch does not show that yet.
+func TestAPodThatMayEvictOthersOnceTheWatchShowsItIsWokenThen(t *testing.T) {
+	run(t, func(p *process) {
+		low, late := newPod("low", "4"), newPod("p", "4", unschedulable)
+		low.Spec.NodeName = "a"
+		p.set(newNode("a", "4"), low)
+		p.after(3 * time.Second)
+		p.Refused(late.UID, p.cluster.Snapshot().Generation)
+		p.Postponed(late.UID, "a", p.cluster.Snapshot().Generation)
+		p.set(late)
+		if diff := cmp.Diff([]string{"wake all by p on a"}, p.after(time.Hour)); diff != "" {
+			t.Errorf("writes (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestOfPodsThatMusterRefusedNoMoreAreWokenThanFit(t *testing.T) {
 	run(t, func(p *process) {
 		p.set(cordoned(newNode("a", "4")))

@@ -55,7 +55,7 @@ type Requeuer struct {
 
 	mu        lock.Mutex
 	waiting   map[types.UID]*waiter
-	strangers *gocache.Cache // pods that were refused before the watch showed them, by UID, for strangerTime
+	strangers *gocache.Cache // what refused pods may evict that the watch does not show yet, by UID, for strangerTime
 	looked    uint64         // the generation of the last look: a pod that was not there then came later
 }
 
@@ -121,8 +121,8 @@ func (r *Requeuer) follow(event cluster.PodEvent) {
 	if w == nil {
 		w = &waiter{since: r.looked}
 		r.waiting[event.UID] = w
-		if _, refused := r.strangers.Get(string(event.UID)); refused {
-			w.heard = unknown // muster refused it without having seen it
+		if may, refused := r.strangers.Get(string(event.UID)); refused {
+			w.heard, w.postponed = unknown, may.(postponement) // muster refused it without having seen it
 			r.strangers.Delete(string(event.UID))
 		}
 	}
@@ -138,10 +138,8 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
-	if w == nil { // the watch has yet to show it, or it waits no more
-		if r.strangers.ItemCount() < mostStrangers {
-			r.strangers.SetDefault(string(uid), nil)
-		}
+	if w == nil {
+		r.isStrange(uid, postponement{})
 		return
 	}
 	w.refused = generation
@@ -151,9 +149,22 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 }
 
 // Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will once
-// [cluster.Cluster.NoteFreed] was called. kube-scheduler hears nothing of that.
+// [cluster.Cluster.NoteFreed] was called. kube-scheduler hears nothing of that. A pod that the watch does not show yet may once it does.
 func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64) {
-	r.postpone(uid, postponement{node, generation})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w := r.waiting[uid]; w != nil {
+		w.postponed = postponement{node, generation}
+		return
+	}
+	r.isStrange(uid, postponement{node: node})
+}
+
+// isStrange remembers that a pod was refused that the watch has yet to show, or that waits no more.
+func (r *Requeuer) isStrange(uid types.UID, may postponement) {
+	if r.strangers.ItemCount() < mostStrangers {
+		r.strangers.SetDefault(string(uid), may)
+	}
 }
 
 // postpone replaces what a pod may evict later, and returns what that was.

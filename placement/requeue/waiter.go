@@ -26,14 +26,14 @@ type waiter struct {
 	postponed postponement
 }
 
-// postponement is that muster let a pod evict nobody on a node, as the cluster was at a generation.
+// postponement is that muster let a pod evict nobody on a node, as the cluster was at a generation: 0 if it did not know the pod.
 type postponement struct {
 	node       string
 	generation uint64
 }
 
-// isOver reports whether room was freed since.
-func (p postponement) isOver(freed uint64) bool { return p.node != "" && p.generation < freed }
+// isOver reports whether room was freed since, or the pod has become known.
+func (p postponement) isOver(freed uint64) bool { return p.node != "" && (p.generation == 0 || p.generation < freed) }
 
 // heard is the news about a wake of a pod that still waits.
 type heard int

@@ -55,8 +55,8 @@ func TestClaimantsAreAskedInTheirOrderUntilOneDecides(t *testing.T) {
 
 func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 	for name, test := range map[string]struct {
-		options                                                       benchOptions
-		claimants, strangers, preempters, planners, yielders, sparers []string
+		options                                            benchOptions
+		claimants, preempters, planners, yielders, sparers []string
 	}{
 		"alone": {
 			claimants: []string{"inFlight", "reserved"}, preempters: []string{"reserved"}, yielders: []string{"reserved"},
@@ -64,7 +64,6 @@ func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 		"all": {
 			options:    benchOptions{gangs: true, ahead: make(writes)},
 			claimants:  []string{"inFlight", "takes", "members", "reserved", "nominated"},
-			strangers:  []string{"unknownMembers"},
 			preempters: []string{"members", "reserved"},
 			planners:   []string{"members", "nominated"},
 			yielders:   []string{"members", "nominated", "reserved"},
@@ -75,7 +74,6 @@ func TestWhoIsAskedIsInOrderAndTheAbsentAreLeftOut(t *testing.T) {
 			e := newExtenderBench(t, test.options).extender
 			for _, asked := range []struct{ got, want []string }{
 				{kinds(e.claimants), test.claimants},
-				{kinds(e.strangers), test.strangers},
 				{kinds(e.preempters), test.preempters},
 				{kinds(e.planners), test.planners},
 				{kinds(e.yielders), test.yielders},

@@ -76,7 +76,7 @@ type Refusals interface {
 	// generation or later. The watch may not show it yet, and there may be no such pod.
 	Refused(uid types.UID, generation uint64)
 	// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will when
-	// something is freed.
+	// something is freed, or the watch shows it.
 	Postponed(uid types.UID, node string, generation uint64)
 }
 
@@ -93,9 +93,9 @@ type Extender struct {
 	picker   *picker
 	// reservations say which pods are spared.
 	reservations Reservations
+	gangs        bool // are placed
 	// Each of these is asked in its order, unless an answer ends that. Who is absent is not among them.
 	claimants  []claimant
-	strangers  []claimant // of pods that the watch does not show
 	preempters []preempter
 	planners   []planner
 	yielders   []yielder
@@ -147,7 +147,7 @@ func (e *Extender) join(o *Options) {
 	}
 	if o.Gangs != nil {
 		m := &members{picker: p, manager: o.Gangs, reservations: o.Reservations}
-		e.claimants, e.strangers = append(e.claimants, m), append(e.strangers, &unknownMembers{p})
+		e.gangs, e.claimants = true, append(e.claimants, m)
 		e.preempters, e.sparers = append(e.preempters, m), append(e.sparers, m)
 		e.planners, e.yielders = append(e.planners, m), append(e.yielders, m)
 		e.binds.send = m.permitted(e.binds.send)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/server/wire"
 )
@@ -59,9 +60,8 @@ func (e *Extender) answerAlone(q *request, m *memory, given advice) (answer, err
 
 // answerStranger answers which of the nodes a pod would fit that the watch does not show.
 func (e *Extender) answerStranger(q *request, m *memory) (answer, error) {
-	last, err := ask(e.strangers, q, m)
-	if last.decided || err != nil {
-		return last.answer, err
+	if e.isUnknownMember(q.pod) {
+		return e.picker.refuse(q, core.ReasonUnknown), nil
 	}
 	view := q.view()
 	defer view.Close()

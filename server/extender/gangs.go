@@ -135,13 +135,11 @@ func (m *members) permitted(bind send) send {
 	}
 }
 
-// unknownMembers claims the strangers that may be of a gang.
-type unknownMembers struct{ picker *picker }
-
-// claim refuses them: a gang is of pods that the watch shows.
-func (u *unknownMembers) claim(q *request, _ *memory, given advice) (claim, error) {
-	if _, member := membership.Of(q.pod); !member && !u.picker.cluster.Owners.MayBelong(q.pod.Pod) {
-		return leave(given), nil
+// isUnknownMember reports whether a stranger may be of a gang. It goes nowhere and evicts nobody: a gang is of pods that the watch shows.
+func (e *Extender) isUnknownMember(stranger *cluster.Pod) bool {
+	if !e.gangs {
+		return false
 	}
-	return decide(u.picker.refuse(q, core.ReasonUnknown)), nil
+	_, member := membership.Of(stranger)
+	return member || e.picker.cluster.Owners.MayBelong(stranger.Pod)
 }

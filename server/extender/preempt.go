@@ -30,7 +30,14 @@ func (e *Extender) preempt(q *request, m *memory) (report, error) {
 
 // victims finds victims for a pod, and for its gang if that has yet to start. A pod that has room coming evicts nobody.
 func (e *Extender) victims(q *request) victims {
-	if q.stranger {
+	switch {
+	case q.stranger && e.isUnknownMember(q.pod):
+		snap := e.picker.cluster.Snapshot()
+		if ranked := rank(snap, q.proposed); len(ranked) > 0 {
+			e.postpone(q.pod, ranked[0].node.Name, snap)
+		}
+		return victims{}
+	case q.stranger:
 		return e.victimsAlone(q.subject, q.proposed)
 	}
 	for _, preempter := range e.preempters {
@@ -52,11 +59,16 @@ func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 		enough = e.amongOthers(p, snap, proposed)
 	}
 	if len(enough) == 0 && later != "" && !about.stranger {
-		for _, refusals := range e.refusals {
-			refusals.Postponed(about.pod.UID, later, snap.Generation)
-		}
+		e.postpone(about.pod, later, snap)
 	}
 	return enough
+}
+
+// postpone has a pod tried again once it may evict others on a node.
+func (e *Extender) postpone(pod *cluster.Pod, node string, snap *cluster.Snapshot) {
+	for _, refusals := range e.refusals {
+		refusals.Postponed(pod.UID, node, snap.Generation)
+	}
 }
 
 // amongProposed finds victims on the best few of the nodes that are proposed if a proposal for one of them holds and harms no gang,

@@ -91,7 +91,8 @@ func TestAMemberIsNotTakenOutOfItsGangByWhoeverPostsItsUID(t *testing.T) {
 
 func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newExtenderBench(t, benchOptions{client: fake.NewClientset(), gangs: true})
+		told := &postponedPods{refusedPods: refusedPods{}}
+		b := newExtenderBench(t, benchOptions{client: fake.NewClientset(), gangs: true, refusals: told})
 		b.Node("a", "4")
 		victim := servertest.Pod("victim", "4")
 		victim.Spec.NodeName, victim.Spec.Priority = "a", new(int32(1_000_000_000))
@@ -110,13 +111,19 @@ func TestNobodyIsPlannedOrEvictedForAGangThatTheWatchDoesNotShow(t *testing.T) {
 		if waited := time.Since(started); waited != watchLag {
 			t.Errorf("the watch had %s to show the pod, want %s", waited, watchLag)
 		}
-		var preempted extenderv1.ExtenderPreemptionResult
-		b.answer("preempt", extenderv1.ExtenderPreemptionArgs{
-			Pod:                   ghost,
-			NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: "made-up"}}}},
-		}, &preempted)
-		if len(preempted.NodeNameToMetaVictims) != 0 {
-			t.Errorf("a caller who does not know the victim's UID is told %v", preempted.NodeNameToMetaVictims["a"].Pods[0])
+		for _, uid := range []string{"made-up", string(victim.UID)} {
+			told.node = ""
+			var preempted extenderv1.ExtenderPreemptionResult
+			b.answer("preempt", extenderv1.ExtenderPreemptionArgs{
+				Pod:                   ghost,
+				NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"a": {Pods: []*extenderv1.MetaPod{{UID: uid}}}},
+			}, &preempted)
+			if len(preempted.NodeNameToMetaVictims) != 0 {
+				t.Errorf("where %s is proposed, the victim is %v", uid, preempted.NodeNameToMetaVictims["a"].Pods[0])
+			}
+			if told.node != "a" {
+				t.Errorf("where %s is proposed, it may evict others later on node %q", uid, told.node)
+			}
 		}
 		if report := b.gangs.Observer.Report(); len(report) != 0 {
 			t.Errorf("there are gangs: %+v", report)
