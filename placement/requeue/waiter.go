@@ -33,7 +33,9 @@ type postponement struct {
 }
 
 // isOver reports whether room was freed since, or the pod has become known.
-func (p postponement) isOver(freed uint64) bool { return p.node != "" && (p.generation == 0 || p.generation < freed) }
+func (p postponement) isOver(freed uint64) bool {
+	return p.node != "" && (p.generation == 0 || p.generation < freed)
+}
 
 // heard is the news about a wake of a pod that still waits.
 type heard int

@@ -56,6 +56,17 @@ func (t *tale) told(about, reason string) *tale {
 	}})
 }
 
+// ownGroup tells of the group g of Kubernetes' own.
+func (t *tale) ownGroup(minCount int) *tale {
+	object := (&gang{name: "g", label: native, minMember: minCount, near: nearness{required: rackKey}}).nativeGroup()
+	object.SetUID("g")
+	return t.tell(entry{group: object})
+}
+
+func own(p *corev1.Pod) {
+	p.Labels, p.Spec.SchedulingGroup = nil, &corev1.PodSchedulingGroup{PodGroupName: new("g")}
+}
+
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := workload.NewPod(name, "1")
 	p.UID = types.UID(name)
@@ -106,6 +117,12 @@ func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
 			newTale().pod("a", bare, bound).pod("b", bare).told("b", "FailedScheduling").pass(long), 1, 0,
 		},
 		"it says so itself, and nobody waits": {newTale().pod("a", bare, bound).pass(long), 0, 0},
+		"an event about one of Kubernetes' own groups": {
+			newTale().ownGroup(2).pod("a", own, bound).pod("b", own).told("g", "Unschedulable").ownGroup(2).pass(long), 0, 0,
+		},
+		"an event about another of Kubernetes' own groups": {
+			newTale().ownGroup(2).pod("a", own, bound).pod("b", own).told("h", "Unschedulable").pass(long), 1, 0,
+		},
 		"of two gaps none is too long": {
 			newTale().group(2, "").pod("a", bound).pass(20*time.Second).lost("a").pod("b", bound).pass(20 * time.Second).lost("b"), 0, 0,
 		},

@@ -104,10 +104,23 @@ func (s *state) apply(e entry) (turned []groupKey) {
 			s.told[pod.UID] = e.event.Reason
 			turned = append(turned, keyOf(pod))
 		}
+		turned = append(turned, s.applyTold(e.event)...)
 	}
 	turned = slices.DeleteFunc(turned, func(key groupKey) bool { return key.name == "" })
 	for _, key := range turned {
 		s.once[key] = s.once[key] || s.standing(key).whole()
+	}
+	return turned
+}
+
+// applyTold enters that one of Kubernetes' own groups was told why it waits, and names it.
+func (s *state) applyTold(event *corev1.Event) (turned []groupKey) {
+	for key, group := range s.groups {
+		if key.label == native && group.uid == event.InvolvedObject.UID {
+			group.reason = event.Reason
+			s.groups[key] = group
+			turned = append(turned, key)
+		}
 	}
 	return turned
 }
@@ -137,6 +150,9 @@ func (s *state) applyGroup(e entry) (turned []groupKey) {
 	}
 	if now.since = e.version; is && was.uid == now.uid {
 		now.since = was.since
+		if key.label == native { // its events say why, not its status
+			now.reason = was.reason
+		}
 	} else {
 		s.once[key] = false
 	}
@@ -296,7 +312,7 @@ func (s *state) standing(key groupKey) standing {
 		g.count(pod)
 	}
 	if !exists || key.label == native {
-		g.reason = s.reasonOf(g.pending)
+		g.reason = cmp.Or(s.reasonOf(g.pending), group.reason)
 	}
 	return g
 }

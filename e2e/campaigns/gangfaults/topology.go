@@ -152,14 +152,16 @@ type together struct {
 // judgeNear replays a history that is in order. Each member that is bound has to be in one domain with the others of its gang, if they
 // ask for one, and a gang that is whole without having lost a member has whole slices.
 func judgeNear(history []entry, gangs map[string]*gang) together {
-	j := nearJudge{state: newState(), whole: map[groupKey]bool{}, lost: map[groupKey]bool{}, placed: map[types.UID]bool{}}
+	j := nearJudge{
+		state: newState(), whole: map[groupKey]bool{}, lost: map[groupKey]bool{}, left: map[groupKey]bool{}, placed: map[types.UID]bool{},
+	}
 	for _, e := range history {
 		if j.state.apply(e); e.pod == nil {
 			continue
 		}
 		key := keyOf(e.pod)
 		g := gangs[key.name]
-		if g == nil {
+		if j.left[key] = j.left[key] || j.isLeft(key); g == nil || j.left[key] {
 			continue
 		}
 		if j.lost[key] = j.lost[key] || e.gone || e.pod.DeletionTimestamp != nil || hasEnded(e.pod); j.binds(e) {
@@ -174,7 +176,14 @@ type nearJudge struct {
 	together
 	state       *state
 	whole, lost map[groupKey]bool // gangs that were whole once, and gangs that have lost members
+	left        map[groupKey]bool // gangs that were left to kube-scheduler once, which knows of no domains here
 	placed      map[types.UID]bool
+}
+
+// isLeft reports whether muster leaves a gang to kube-scheduler: one of Kubernetes' own groups that starts with one pod.
+func (j *nearJudge) isLeft(key groupKey) bool {
+	group, known := j.state.groups[key]
+	return known && key.label == native && group.minMember == 1
 }
 
 // binds reports whether a pod is seen on a node that is there for the first time.

@@ -35,6 +35,21 @@ func (t *tale) boundTo(nodes string) *tale {
 	return t
 }
 
+func TestAGroupThatStartsWithOnePodIsLeftToTheScheduler(t *testing.T) {
+	for _, least := range []int{1, 2} {
+		tale, gangs := racked(nearness{required: rackKey})
+		gangs["g"].label = native
+		tale.ownGroup(2)
+		tale.ownGroup(least)
+		for i, node := range []string{"a1", "b1"} {
+			tale.pod(memberName("g", i), own, func(p *corev1.Pod) { p.Spec.NodeName = node })
+		}
+		if v := judgeNear(tale.entries, gangs); len(v.findings) != least-1 {
+			t.Errorf("with a minimum of %d there are %d findings: %v", least, len(v.findings), v.findings)
+		}
+	}
+}
+
 func TestMembersAreFoundThatAreApart(t *testing.T) {
 	for name, test := range map[string]struct {
 		near         nearness
