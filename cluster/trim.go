@@ -237,6 +237,7 @@ func trimPod(pod *corev1.Pod) {
 		InitContainers:                trimContainers(spec.InitContainers),
 		Containers:                    trimContainers(spec.Containers),
 		TerminationGracePeriodSeconds: spec.TerminationGracePeriodSeconds,
+		ActiveDeadlineSeconds:         spec.ActiveDeadlineSeconds,
 		NodeSelector:                  spec.NodeSelector,
 		NodeName:                      spec.NodeName,
 		HostNetwork:                   spec.HostNetwork,

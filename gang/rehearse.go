@@ -33,20 +33,14 @@ type Prospect struct {
 // Prospect returns the prospect of a gang. It reports false where places would not be looked for: members start one by one,
 // are missing, or have places. Nothing is planned by it.
 func (o *Observer) Prospect(key membership.Key) (Prospect, bool) {
-	m := o.machine
-	m.mu.Lock()
-	m.look()
-	sought, ok := m.state.Seek(key, m.moment())
-	m.mu.Unlock() // a search takes long, and calls wait for the lock
-	store := m.view.profiles.Of(sought.SchedulerName)
-	if !ok || store == nil || m.ports.lacking(sought.Parts) != "" || unseen(sought.Search, m.ports.cluster.Snapshot()) != "" {
+	sought, ok := o.sought(key)
+	if !ok || o.machine.ports.lacking(sought.Parts) != "" {
 		return Prospect{}, false
 	}
-	sought.Store = store
-	found := o.rehearse(&sought, 0)
+	found, _ := o.rehearse(sought.Search, nil, nil)
 	found.Cut = found.Cut || sought.InVain && found.Found == found.Wanted
-	if lower := len(sought.Lower); found.Found < found.Wanted && lower > 0 {
-		if yielded := o.rehearse(&sought, lower); yielded.Found == yielded.Wanted {
+	if found.Found < found.Wanted && len(sought.Lower) > 0 {
+		if yielded, _ := o.rehearse(sought.Search, sought.Lower, sought.LowerOn); yielded.Found == yielded.Wanted {
 			yielded.Yielding = true
 			return yielded, true
 		}
@@ -71,19 +65,19 @@ func (o *Observer) First(pod *cluster.Pod) []membership.Key {
 	return o.machine.state.Lost(podPriority(pod), o.machine.view.Generation(), pod.UID)
 }
 
-// rehearse finds places for the members of all parts as a plan would, and takes none. A number of the pods
-// of lower gangs give up theirs.
-func (o *Observer) rehearse(sought *core.Sought, yield int) Prospect {
+// rehearse finds places for the members of all parts as a plan would, and takes none. Others give up theirs, on nodes. It also returns
+// the places of all that have to start together.
+func (o *Observer) rehearse(sought core.Search, others []*cluster.Pod, on []string) (Prospect, []placement.Place) {
 	pods := podsOf(sought.Parts)
 	plan := placement.New(sought.Store, pods, 0)
 	defer plan.Close()
 	plan.Avoid(o.machine.ports.reservations.Left(pods))
-	for i, pod := range sought.Lower[:yield] {
-		if node := plan.Snapshot().NodeByName(sought.LowerOn[i]); node != nil {
+	for i, pod := range others {
+		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
 			plan.Take(pod, node.Index)
 		}
 	}
-	settled, left, together := rehearse(plan, sought.Search, o.machine.clock.Now().Add(o.patience))
+	settled, left, together := rehearse(plan, sought, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
 		Snapshot: plan.Snapshot(), Store: sought.Store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
@@ -105,7 +99,7 @@ func (o *Observer) rehearse(sought *core.Sought, yield int) Prospect {
 	if len(together.More) > 0 {
 		p.Own = append(p.Own, together.More[0].Places...)
 	}
-	return p
+	return p, enough(settled, &together)
 }
 
 // counts returns how many members have to have places, and how many have one.

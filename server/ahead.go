@@ -22,6 +22,7 @@ import (
 	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/schedulerlease"
 )
 
@@ -32,6 +33,7 @@ type ahead struct {
 	gangs      *gang.Manager
 	nominator  *nomination.Nominator
 	requeuer   *requeue.Requeuer
+	booker     *backfill.Booker
 	components []app.Component
 	// synced and wait report on the view, and on the parts that place pods.
 	synced func() bool
@@ -42,7 +44,8 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 	if !a.live() {
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
-		return &ahead{gangs: newGangs(b, a, keeper, nil, profiles, nil, writer), synced: v.synced, wait: v.wait}, nil // neither of them runs
+		gangs := newGangs(b, a, keeper, nil, profiles, nil, writer)
+		return &ahead{gangs: gangs, booker: newBooker(b, gangs, keeper), synced: v.synced, wait: v.wait}, nil // none of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
@@ -53,6 +56,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		Alone:  func(pod *cluster.Pod) bool { return !membership.Left(pod) && gangs.Verbs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
+	booker := newBooker(b, gangs, v.reservations)
 	devices := deallocation.New(deallocation.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Client: a.Core.ResourceV1(),
 	})
@@ -61,7 +65,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		return nil, err
 	}
 	return &ahead{
-		gangs: gangs, nominator: nominator, requeuer: requeuer,
+		gangs: gangs, nominator: nominator, requeuer: requeuer, booker: booker,
 		components: []app.Component{
 			app.Part("finished pods", app.Always, func(ctx context.Context) {
 				if v.wait(ctx) == nil { // who owns them is known
@@ -74,6 +78,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			app.Part("pods that are tried again", app.Leading, requeuer.Run),
 			app.Part("status of gangs", app.Leading, func(ctx context.Context) { publish(ctx, b, a, gangs) }),
 			app.Part("nominations", app.Leading, nominator.Run),
+			app.Part("room in time", app.Leading, booker.Run),
 			app.Part("the lease of kube-scheduler", app.Leading, func(ctx context.Context) {
 				followScheduler(ctx, b, a, func() { gangs.SchedulerChanged(); v.placeholders.SchedulerChanged() })
 			}),
@@ -139,6 +144,13 @@ func newGangs(
 		Seed:         rand.Uint64(),
 	}
 	return gang.New(options)
+}
+
+func newBooker(b *base, gangs *gang.Manager, keeper *reservation.Keeper) *backfill.Booker {
+	return backfill.New(backfill.Options{
+		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Gangs: gangs.Observer, Room: keeper,
+		After: b.Config.Gangs.ReserveAfter.Duration,
+	})
 }
 
 // followScheduler tells of each kube-scheduler that begins to lead, where room is kept by what the API has.

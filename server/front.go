@@ -103,7 +103,7 @@ func consoleOptions(
 	o := console.Options{
 		Process: b.About, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Usage: p.usage.Feed, Configuration: reloader, Readiness: readiness,
 		Snapshot: b.options.SnapshotFiles, Elected: p.api.Election.Elected, Ports: ports, Bodies: bodies,
-		History: past, Gangs: p.ahead.gangs.Observer,
+		History: past, Gangs: p.ahead.gangs.Observer, Forecasts: p.ahead.booker,
 	}
 	if p.api.live() {
 		o.Reservations, o.Nominations = p.view.reservations, p.ahead.nominator

@@ -101,6 +101,9 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 	if g.MaxHoldingPerNamespace < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
+	if g.ReserveAfter.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("reserveAfter"), g.ReserveAfter.Duration.String(), "must not be negative; 0s books no room"))
+	}
 	errs = append(errs, validateListed(path.Child("evict"), g.Evict)...)
 	errs = append(errs, validateGangKinds(path.Child("kinds"), g.Kinds)...)
 	return append(errs, validateListed(path.Child("whenShort"), g.WhenShort)...)

@@ -144,6 +144,20 @@ func badInputs() map[string][]string {
 			"gang/a --snapshot testdata/fragmented.yaml",
 			"plan/a --snapshot testdata/fragmented.yaml",
 		},
+		"when": {
+			"",
+			"gang",
+			"gnag/a",
+			"pod/a",
+			"gang a b",
+			"gang/a/b/c",
+			"gang lab/a -n shop",
+			"gang/a -o xml",
+			"gang/a --nodes",
+			"gang/a --server nowhere",
+			"gang/a --kubeconfig " + absent,
+			"gang/a --snapshot testdata/fragmented.yaml",
+		},
 		"version": {"muster", "-o json", "--output yaml", "--client", "--short", "v1", "a b", "--help=perhaps", "-x", "--verson"},
 	}
 }

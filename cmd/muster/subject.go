@@ -98,7 +98,11 @@ func usageOf(types []objectType) string {
 			all = append(all, t.String()+"/NAME")
 		}
 	}
-	return "name it as " + strings.Join(all, " or ") + ", or what makes pods, as deployment/NAME, job/NAME or jobset/NAME"
+	usage := "name it as " + strings.Join(all, " or ")
+	if slices.ContainsFunc(types, func(t objectType) bool { return t.owner != "" }) {
+		usage += ", or what makes pods, as deployment/NAME, job/NAME or jobset/NAME"
+	}
+	return usage
 }
 
 func unknownType(cmd *cobra.Command, typed string, joined bool, types []objectType) error {

@@ -91,7 +91,8 @@ func (a Account) awaits(of int) string {
 // Sought is the search for places that would be made for a gang now.
 type Sought struct {
 	SchedulerName string // of the profile that plans it
-	Search               // without a store
+	Priority      int32
+	Search        // without a store
 	// Lower are the members that have places in gangs of lower priority, which give way, and LowerOn their nodes.
 	Lower   []*cluster.Pod
 	LowerOn []string
@@ -110,7 +111,7 @@ func (s *State) Seek(key membership.Key, at Moment) (Sought, bool) {
 	if not != nil || !anyMissing(parts) || len(parts[0].spec.Above) > 0 {
 		return Sought{}, false
 	}
-	sought := Sought{SchedulerName: g.schedulerName, InVain: g.lackedPlaces && g.looked == at.Generation}
+	sought := Sought{SchedulerName: g.schedulerName, Priority: g.priority, InVain: g.lackedPlaces && g.looked == at.Generation}
 	for _, p := range parts {
 		if account := p.account(at.Now); account.Short() > 0 || len(p.members) > 0 && p.schedulerName != g.schedulerName {
 			return Sought{}, false

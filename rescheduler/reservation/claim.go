@@ -17,7 +17,7 @@ import (
 type Claim struct {
 	// Places are where room is kept for it, the one first that it should take.
 	Places []Place
-	// Left are the nodes that pods of its kind leave.
+	// Left are the nodes that pods of its kind leave, and nodes that are booked for others.
 	Left sets.Set[string]
 }
 
@@ -36,14 +36,15 @@ type Place struct {
 // for the pod is kept for it. A plan decides nothing any more if its room is too small, as the pod differs from
 // the pod that it replaces.
 func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
+	booked := k.leftTo(pod, profile)
 	if !k.inForce.Load() {
-		return Claim{}
+		return Claim{Left: booked}
 	}
 	k.settle(pod, profile)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.giveBack(pod.UID)
-	return Claim{Places: k.places(pod, profile), Left: k.left(pod, profile)}
+	return Claim{Places: k.places(pod, profile), Left: booked.Union(k.left(pod, profile))}
 }
 
 // giveBack holds again what a pod had taken, and what others had who do not count there any more.
@@ -113,32 +114,29 @@ func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.
 
 // Left implements [muster.dev/muster/gang.Reservations].
 func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
-	if !k.inForce.Load() {
+	if !k.inForce.Load() && k.booked.Load() == nil {
 		return nil
 	}
 	left := sets.New[string]()
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	for _, pod := range pods {
-		if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil {
-			left = left.Union(k.left(pod, store.Profile))
-		}
+		left = left.Union(k.LeftBy(pod))
 	}
 	return left
 }
 
-// LeftBy returns the nodes that plans keep one pod away from.
+// LeftBy returns the nodes that plans, and what is booked, keep one pod away from.
 func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
-	if !k.inForce.Load() {
-		return nil
-	}
 	store := k.profiles.Of(pod.Spec.SchedulerName)
 	if store == nil {
 		return nil
 	}
+	booked := k.leftTo(pod, store.Profile)
+	if !k.inForce.Load() {
+		return booked
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.left(pod, store.Profile)
+	return booked.Union(k.left(pod, store.Profile))
 }
 
 // Concerns reports whether room is kept for a pod, or may soon be.

@@ -68,6 +68,7 @@ type Keeper struct {
 
 	// inForce tells that a reservation or a ban exists: else nobody needs to ask.
 	inForce atomic.Bool
+	booked  atomic.Pointer[booked] // nil for nothing
 
 	mu           lock.Mutex
 	plans        map[string]*v1alpha1.ReschedulingPlan // by name; never changed

@@ -9,6 +9,8 @@ package console
 import (
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
@@ -18,6 +20,7 @@ import (
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/explanation"
 	"muster.dev/muster/server/history"
@@ -29,6 +32,11 @@ type Gangs interface {
 	explanation.Members
 	// Report is on all gangs, in the order in which they are planned.
 	Report() []core.Summary
+}
+
+// Forecasts says when gangs start, as a [backfill.Booker] does.
+type Forecasts interface {
+	When(name types.NamespacedName) *backfill.Forecasts
 }
 
 // Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.
@@ -68,8 +76,9 @@ type Options struct {
 	Process  *inspect.Process
 	Cluster  *cluster.Cluster
 	Profiles *predicates.Profiles
-	// Gangs are nil if they are not known. Nominations and Reservations are nil where there is no API server.
+	// Gangs and Forecasts are nil if they are not known. Nominations and Reservations are nil where there is no API server.
 	Gangs         Gangs
+	Forecasts     Forecasts
 	Nominations   Nominations
 	Reservations  Reservations
 	Usage         *usage.Feed
@@ -134,6 +143,7 @@ func (s *Console) Endpoints() []inspect.Endpoint {
 		inspect.Page("/debug/placement", "pods that are placed before kube-scheduler asks, and what became of others", s.debugPlacement),
 		inspect.Page("/debug/gangs", "groups of pods that start together, and why they wait", s.debugGangs),
 		inspect.Page("/debug/gangs/{namespace}/{name}", "the members of one group and their places", s.debugGang),
+		inspect.Page("/debug/when/{namespace}/{name}", "when a group starts, by when pods that run are expected to end", s.debugWhen),
 		inspect.Page("/debug/plans", "ReschedulingPlans: which pods move, and how far that is", s.debugPlans),
 		inspect.Page("/debug/reservations", "room that plans of the rescheduler keep, and for whom", s.debugReservations),
 		inspect.Page("/debug/load", "how busy nodes are by LoadAware; ?pod=namespace/name for a pod", s.debugLoad),

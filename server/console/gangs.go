@@ -48,6 +48,18 @@ func (s *Console) debugGang(r *http.Request) (inspect.Answer, error) {
 	return page, nil
 }
 
+func (s *Console) debugWhen(r *http.Request) (inspect.Answer, error) {
+	if s.options.Forecasts == nil {
+		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
+	}
+	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
+	forecasts := s.options.Forecasts.When(name)
+	if len(forecasts.Gangs) == 0 {
+		return nil, inspect.Refuse(http.StatusNotFound, "there is no gang %s: no pod is a member of it", name)
+	}
+	return forecasts, nil
+}
+
 // Text implements [inspect.Answer].
 func (p gangPage) Text(t *inspect.Table) {
 	for i := range p.Gangs.Gangs {

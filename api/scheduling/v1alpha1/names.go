@@ -172,6 +172,10 @@ const (
 	ScopeNone = "none" // none: they start one by one
 )
 
+// AnnotationExpectedRuntime, on a pod, is how long it runs once it has a node, as in "90s" or "2h30m". It is an estimate: nothing ends
+// the pod then.
+const AnnotationExpectedRuntime = "muster.dev/expected-runtime"
+
 // AnnotationWoken is written on a pod to have kube-scheduler try it again.
 const AnnotationWoken = "muster.dev/woken"
 
@@ -186,7 +190,7 @@ func MemberAnnotations() []string {
 
 // PodAnnotations are all annotations of muster's that a pod may have, those included that muster writes.
 func PodAnnotations() []string {
-	return append(MemberAnnotations(), AnnotationGangScope, AnnotationWoken)
+	return append(MemberAnnotations(), AnnotationGangScope, AnnotationExpectedRuntime, AnnotationWoken)
 }
 
 // PodLabels are all labels of muster's that a pod may have, those included that muster writes.

@@ -1,0 +1,90 @@
+package extender_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/workload"
+)
+
+// runs has a pod say how long it runs.
+func runs(runtime string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		annotations := map[string]string{v1alpha1.AnnotationExpectedRuntime: runtime}
+		maps.Copy(annotations, pod.Annotations)
+		pod.Annotations = annotations
+	}
+}
+
+// awaitNode waits until a pod has a node.
+func (c *cluster) awaitNode(pod string) {
+	c.Helper()
+	c.Eventually(pod+" is bound", func() error {
+		if c.Pods()[pod].Spec.NodeName == "" {
+			return errors.New("it has no node")
+		}
+		return nil
+	})
+}
+
+// Eight places, six of them taken. A gang of four is to have the two others, and two that fall free in an hour. Until then a pod that
+// ends before passes it, and one that may not end does not.
+func TestAGangThatWaitsHasItsRoomInTimeAndShortPodsPassIt(t *testing.T) {
+	for name, way := range muster.Ways() {
+		if !way.Asked() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, workload.NewNodes("node", 4, "4")...)
+			way.Text = "gangs: {reserveAfter: 1s}"
+			w := c.serveAndSchedule(way).watch()
+			first := workload.NewPods("first", 2, "2")
+			others := workload.NewPods("other", 4, "2")
+			for _, pod := range first {
+				runs("1h")(pod)
+			}
+			for _, pod := range others {
+				runs("2h")(pod)
+			}
+			c.createPods(append(first, others...)...)
+			c.awaitBound(6)
+			c.createPodGroups(workload.NewPodGroup("large", 4))
+			c.createPods(workload.NewMembers("large", 4, "2")...)
+			c.Eventually("room is booked for the gang", func() error {
+				page, err := w.Page(c.Context(), "/debug/when/"+workload.Namespace+"/large")
+				if err == nil && !strings.Contains(page, "; room is booked for it") {
+					err = fmt.Errorf("it is said:\n%s", page)
+				}
+				return err
+			})
+			unknown, short := workload.NewPod("unknown", "2"), workload.NewPod("short", "2")
+			runs("1m")(short)
+			c.createPods(unknown)
+			c.createPods(short)
+			c.awaitNode("short")
+			for _, name := range []string{"unknown", "large-0"} {
+				if pod := c.Pods()[name]; pod.Spec.NodeName != "" {
+					t.Errorf("pod %s is on %s, where room is booked", name, pod.Spec.NodeName)
+				}
+			}
+			for _, name := range []string{"short", "first-0000", "first-0001"} {
+				c.RemovePod(name)
+			}
+			for member := range 4 {
+				c.awaitNode(fmt.Sprint("large-", member))
+			}
+			for name, pod := range c.Pods() {
+				if waits := pod.Spec.NodeName == ""; waits != (name == "unknown") {
+					t.Errorf("pod %s is on %q", name, pod.Spec.NodeName)
+				}
+			}
+		})
+	}
+}

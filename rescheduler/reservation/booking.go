@@ -1,0 +1,105 @@
+package reservation
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/predicates"
+)
+
+// Booking is room that pods are to have from a time on, on nodes that have not all room for them yet. Nothing is taken from pods that
+// run. Others are kept off a node only where they would be in the way: they do not end before that time, and do not fit beside the pods
+// that the room is for. So it binds nobody who needs another resource, and short pods use the room meanwhile. Pods of higher priority,
+// and pods that no plan keeps out, go anywhere.
+type Booking struct {
+	Priority int32
+	From     time.Time // on the clock of the Keeper
+	// Own reports whether the room is for a pod.
+	Own func(pod *cluster.Pod) bool
+	// Pods are the pods that the room is for, by the names of their nodes.
+	Pods map[string][]*cluster.Pod
+	// Ending are pods on these nodes that are expected to be gone by then.
+	Ending sets.Set[types.UID]
+	// Runtime returns how long a pod runs, and false if that is not known.
+	Runtime func(pod *cluster.Pod) (time.Duration, bool)
+}
+
+// Book keeps room from a time on, in place of what was booked before; nil books none.
+func (k *Keeper) Book(b *Booking) {
+	var next *booked
+	if b != nil {
+		next = &booked{Booking: b, then: map[string]nodeThen{}}
+	}
+	if before := k.booked.Swap(next); before != nil && before.keepsMoreThan(next) {
+		k.cluster.NoteFreed()
+	}
+}
+
+// booked is a booking that is in force.
+type booked struct {
+	*Booking
+
+	mu   sync.Mutex
+	then map[string]nodeThen
+}
+
+// nodeThen is a node as it will be when the booking begins, made of how it is now.
+type nodeThen struct{ now, then *cluster.Node }
+
+// keepsMoreThan reports whether pods may go somewhere by the next booking where they may not now.
+func (b *booked) keepsMoreThan(next *booked) bool {
+	if next == nil || next.From.Sub(b.From) > time.Second {
+		return true
+	}
+	for node := range b.Pods {
+		if len(next.Pods[node]) < len(b.Pods[node]) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftTo returns the nodes that a booking keeps a pod away from.
+func (k *Keeper) leftTo(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
+	b := k.booked.Load()
+	if b == nil || b.Own(pod) || corev1helpers.PodPriority(pod.Pod) > b.Priority || passes(pod) {
+		return nil
+	}
+	if runtime, known := b.Runtime(pod); known && !k.clock.Now().Add(runtime).After(b.From) {
+		return nil
+	}
+	snap := k.cluster.Snapshot()
+	judge := scenario.New(snap).Judge(profile.JudgeFit(pod, snap))
+	left := sets.New[string]()
+	for name := range b.Pods {
+		if node := snap.NodeByName(name); node != nil && !judge.FitsIn(b.at(node)) {
+			left.Insert(name)
+		}
+	}
+	return left
+}
+
+// at returns a node as it will be: without pods that will have ended, and with the pods that the room is for.
+func (b *booked) at(node *cluster.Node) *cluster.Node {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := b.then[node.Name]
+	if known.now == node {
+		return known.then
+	}
+	then := node.Without(func(pod *cluster.Pod) bool { return b.Ending.Has(pod.UID) })
+	for _, pod := range b.Pods[node.Name] {
+		if !slices.ContainsFunc(node.Pods, func(other *cluster.Pod) bool { return other.UID == pod.UID }) {
+			then = then.WithPod(pod)
+		}
+	}
+	b.then[node.Name] = nodeThen{node, then}
+	return then
+}

@@ -1,0 +1,237 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/runtimes"
+	"muster.dev/muster/rescheduler/reservation"
+)
+
+// Options of a Booker. All are required.
+type Options struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	Clock      clock.WithTicker
+	Cluster    *cluster.Cluster
+	Gangs      Gangs
+	Room       Room
+	// After is how long a gang waits before room is booked for it, 0 for ever.
+	After time.Duration
+}
+
+// Gangs tells of gangs, as a [gang.Observer] does.
+type Gangs interface {
+	Report() []core.Summary
+	Outlook(key membership.Key, ends []runtimes.End) (gang.Outlook, bool)
+}
+
+// Room is where room is booked, as by a [reservation.Keeper].
+type Room interface {
+	Book(*reservation.Booking)
+}
+
+// Booker books room for the gang that has waited for longest, and forecasts when gangs start. It is safe for concurrent use.
+type Booker struct {
+	log     *slog.Logger
+	clock   clock.WithTicker
+	cluster *cluster.Cluster
+	gangs   Gangs
+	room    Room
+	after   time.Duration
+	stamps  *runtimes.Clock
+	booked  *prometheus.GaugeVec
+
+	// Only Run uses these. When a booking may be made again, by when it is, and the generation and the gangs of the last time.
+	next, due time.Time
+	seen      uint64
+	waited    []membership.Key
+
+	last        atomic.Pointer[Booked]
+	forecasting sync.Mutex
+}
+
+// Booked is for whom room is booked, the zero value for nobody.
+type Booked struct {
+	Key  membership.Key
+	Pods int       // that have to start together
+	From time.Time // on the clock of this process
+}
+
+// New returns a Booker that books nothing until it is run.
+func New(o Options) *Booker {
+	b := &Booker{
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, gangs: o.Gangs, room: o.Room, after: o.After, stamps: runtimes.NewClock(o.Clock),
+		booked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "muster_booked_pods",
+			Help: "Pods of the gang for which room is booked that have to start together, by its namespace; none without a booking.",
+		}, []string{"namespace"}),
+	}
+	b.last.Store(&Booked{})
+	o.Registerer.MustRegister(b.booked)
+	return b
+}
+
+const (
+	// tick is how often it is looked whether anything has changed.
+	tick = time.Second
+	// atLeast is how often a booking is made again though nothing has changed.
+	atLeast = 30 * time.Second
+	// rest is how many times as long as it took to make a booking none is made.
+	rest = 10
+)
+
+// Run books room until the context ends. The view of the cluster must be complete, and no other process may be running one.
+func (b *Booker) Run(ctx context.Context) {
+	if b.after == 0 {
+		return
+	}
+	defer b.book(&Booked{}, nil)
+	runtimes.See(b.cluster.Snapshot(), b.stamps) // after a restart, how long gangs have waited
+	ticker := b.clock.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			b.look()
+		}
+	}
+}
+
+// Booked returns for whom room is booked.
+func (b *Booker) Booked() Booked { return *b.last.Load() }
+
+// look books room for the gang whose turn it is, if the cluster has changed or it is time.
+func (b *Booker) look() {
+	now, snap := b.clock.Now(), b.cluster.Snapshot()
+	if now.Before(b.next) {
+		return
+	}
+	waiting := b.waiting()
+	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
+		return
+	}
+	b.seen, b.due, b.waited = snap.Generation, now.Add(atLeast), waiting
+	b.book(b.make(waiting, snap))
+	b.next = now.Add(rest * b.clock.Since(now))
+}
+
+// make returns the booking for the first of some gangs that can have one, nil for none.
+func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked, *reservation.Booking) {
+	if len(waiting) == 0 {
+		return &Booked{}, nil
+	}
+	ends := runtimes.See(snap, b.stamps)
+	for _, key := range waiting {
+		if outlook, ok := b.gangs.Outlook(key, ends.Of); ok && outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) {
+			booked := &Booked{Key: key, Pods: len(outlook.Places), From: b.from(&outlook)}
+			return booked, b.booking(booked, &outlook, &ends)
+		}
+	}
+	return &Booked{}, nil
+}
+
+// from returns when a gang has its places, on the clock of this process.
+func (b *Booker) from(outlook *gang.Outlook) time.Time {
+	if len(outlook.Ends) == 0 {
+		return b.clock.Now()
+	}
+	return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)
+}
+
+func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, ends *runtimes.Ends) *reservation.Booking {
+	booking := &reservation.Booking{
+		Priority: outlook.Priority, From: booked.From, Pods: map[string][]*cluster.Pod{}, Ending: sets.New[types.UID](),
+		Runtime: ends.RuntimeOf,
+		Own: func(pod *cluster.Pod) bool {
+			key, member := membership.Of(pod)
+			return member && slices.Contains(outlook.Gangs, key)
+		},
+	}
+	for _, place := range outlook.Places {
+		node := outlook.Snapshot.Node(place.Node).Name
+		booking.Pods[node] = append(booking.Pods[node], place.Pod)
+	}
+	for _, end := range outlook.Ends {
+		if booking.Pods[end.Node.Name] != nil {
+			booking.Ending.Insert(end.Pod.UID)
+		}
+	}
+	return booking
+}
+
+// isModest reports whether pods ask for no more than half of what all nodes have together, of each resource: a larger gang keeps
+// nobody waiting.
+func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
+	asked, all := cluster.Resources{}, cluster.Resources{}
+	for _, place := range places {
+		asked = asked.Plus(&place.Pod.Requests)
+	}
+	for node := range snap.Nodes() {
+		all = all.Plus(&node.Allocatable)
+	}
+	within := func(asked, all int64) bool { return asked <= all/2 }
+	return within(asked.MilliCPU, all.MilliCPU) && within(asked.Memory, all.Memory) &&
+		within(asked.EphemeralStorage, all.EphemeralStorage) && !slices.ContainsFunc(asked.Scalars, func(of cluster.Scalar) bool { return !within(of.Amount, all.Scalar(of.Name)) })
+}
+
+// book has a booking be in force, and says so when it is for another gang than the one before.
+func (b *Booker) book(booked *Booked, booking *reservation.Booking) {
+	before := b.last.Swap(booked)
+	b.room.Book(booking)
+	if before.Key == booked.Key {
+		return
+	}
+	b.booked.Reset()
+	if booking == nil {
+		b.log.Info("no room is booked any more", slog.String("gang", before.Key.String()))
+		return
+	}
+	b.booked.WithLabelValues(booked.Key.Namespace).Set(float64(booked.Pods))
+	b.log.Info("room is booked for a gang that has waited for long", slog.String("gang", booked.Key.String()),
+		slog.Int("pods", booked.Pods), slog.Time("from", booked.From))
+}
+
+// mostTried is for how many gangs it is tried to book room in one go.
+const mostTried = 3
+
+// waiting returns the gangs that have waited for long enough, the first one by priority and age first.
+func (b *Booker) waiting() (keys []membership.Key) {
+	all := b.gangs.Report()
+	for i := range all {
+		b.stamps.See(all[i].Since)
+	}
+	waiting := slices.DeleteFunc(all, func(s core.Summary) bool {
+		return s.Lacking == 0 || s.Short() > 0 || s.Since.IsZero() || b.stamps.Now().Sub(s.Since) < b.after
+	})
+	slices.SortStableFunc(waiting, func(a, b core.Summary) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range waiting[:min(mostTried, len(waiting))] {
+		keys = append(keys, keyOf(&waiting[i]))
+	}
+	return keys
+}
+
+func keyOf(s *core.Summary) membership.Key {
+	namespace, name, _ := strings.Cut(s.Name, "/")
+	return membership.Key{Label: s.Label, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}

@@ -1,0 +1,285 @@
+package backfill
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// busy is a cluster of 20 nodes with ten places each. Small pods that run for a minute take nine tenths of them, and enough others wait
+// at all times to take each place that falls free.
+type busy struct {
+	*world
+	says time.Duration
+}
+
+func (b *busy) come(int) {
+	small := 0
+	for _, p := range b.waiting {
+		if p.Name[:2] == "sm" {
+			small++
+		}
+	}
+	for range 20 - small {
+		b.count++
+		b.queue(pod(fmt.Sprint("small-", b.count), b.says))
+	}
+}
+
+// fill starts the small pods, evenly over a minute.
+func (b *busy) fill() {
+	b.Helper()
+	b.nodes(20, 10)
+	b.pass(60, func(int) {
+		for range 3 {
+			b.count++
+			b.queue(pod(fmt.Sprint("small-", b.count), b.says))
+		}
+	}, minute)
+}
+
+func minute(*corev1.Pod) time.Duration { return time.Minute }
+
+// started counts the members of a gang that are bound.
+func (w *world) started(gang string) (count int) {
+	for name := range w.bound {
+		var of string
+		var index int
+		if n, _ := fmt.Sscanf(name, "%1s-%d", &of, &index); n == 2 && of == gang {
+			count++
+		}
+	}
+	return count
+}
+
+// gangOf queues a gang of a name of one letter.
+func (w *world) gangOf(name string, size int, change ...func(*corev1.Pod)) {
+	w.Helper()
+	for i := range size {
+		w.queue(pod(fmt.Sprint(name, "-", i), 0, append(change, inGang(name, size))...))
+	}
+}
+
+func forLong(of string) func(*corev1.Pod) time.Duration {
+	return func(p *corev1.Pod) time.Duration {
+		if p.Name[:2] == of+"-" {
+			return 10 * time.Hour
+		}
+		return time.Minute
+	}
+}
+
+func TestALargeGangStartsOnABusyClusterOnceRoomIsBookedForIt(t *testing.T) {
+	ended := map[bool]int{}
+	for _, books := range []bool{true, false} {
+		after := time.Duration(0)
+		if books {
+			after = 30 * time.Second
+		}
+		run(t, after, func(w *world) {
+			b := &busy{world: w, says: time.Minute}
+			b.fill()
+			b.gangOf("g", 80)
+			w.left = 0
+			b.pass(90, b.come, forLong("g"))
+			if started := b.started("g"); books != (started == 80) {
+				t.Errorf("with bookings %t, %d of 80 members are bound after 90 s", books, started)
+			}
+			if got := w.booker.Booked(); got.Pods != 0 {
+				t.Errorf("room is booked for %v still", got)
+			}
+			ended[books] = w.left
+			b.pass(300, b.come, forLong("g"))
+			if started := b.started("g"); !books && started > 0 {
+				t.Errorf("without bookings, %d members are bound after 390 s: the test shows nothing", started)
+			}
+		})
+	}
+	t.Logf("%d small pods ended with a booking, %d without one", ended[true], ended[false])
+	if ended[true]*10 < ended[false]*7 {
+		t.Errorf("%d small pods ended with a booking, %d without one", ended[true], ended[false])
+	}
+}
+
+func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
+	run(t, 30*time.Second, func(w *world) {
+		w.nodes(2, 2)
+		w.queue(pod("long", 5*time.Minute))
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.gangOf("g", 4) // all of the cluster is more than may be booked
+		w.pass(60, none, forLong("g"))
+		if got := w.booker.Booked(); got.Pods != 0 {
+			t.Fatalf("room is booked for all of the cluster: %v", got)
+		}
+	})
+	run(t, 30*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 5 {
+			w.queue(pod(fmt.Sprint("first-", i), 5*time.Minute))
+		}
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.gangOf("g", 4)
+		w.pass(60, none, forLong("g"))
+		booked := w.booker.Booked()
+		if left := time.Until(booked.From); booked.Pods != 4 || left < 235*time.Second || left > 245*time.Second {
+			t.Fatalf("room is booked for %d pods in %s, want 4 in about 240 s", booked.Pods, left)
+		}
+		w.queue(
+			pod("beside", 10*time.Minute), pod("unknown", 0), pod("too-long", 10*time.Minute), pod("short", time.Minute),
+			pod("important", 0, func(p *corev1.Pod) { p.Spec.Priority = new(int32(10)) }),
+		)
+		w.pass(2, none, minute)
+		bound := []string{}
+		for _, name := range []string{"beside", "unknown", "too-long", "short", "important"} {
+			if w.bound[name] != "" {
+				bound = append(bound, name)
+			}
+		}
+		if want := []string{"beside", "short", "important"}; !slices.Equal(bound, want) {
+			t.Errorf("%v are bound, want %v", bound, want)
+		}
+	})
+}
+
+// A pod that asks for what the gang does not need passes at once.
+func TestABookingBindsNobodyWhoNeedsAnotherResource(t *testing.T) {
+	gpu := func(p *corev1.Pod) {
+		p.Spec.Containers[0].Resources.Requests["example.com/gpu"] = resource.MustParse("1")
+		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
+	}
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 8, "example.com/gpu")
+		for i := range 2 {
+			w.queue(pod(fmt.Sprint("first-", i), 5*time.Minute, gpu))
+		}
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.queue(pod("unknown", 0, gpu))
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.gangOf("g", 2, gpu)
+		w.pass(20, none, forLong("g"))
+		if got := w.booker.Booked(); got.Pods != 2 {
+			t.Fatalf("room is booked for %d pods, want 2", got.Pods)
+		}
+		for i := range 20 {
+			w.queue(pod(fmt.Sprint("cpu-", i), 0))
+		}
+		w.queue(pod("late", 0, gpu))
+		w.pass(1, none, minute)
+		for _, p := range w.waiting {
+			if p.Name[:2] != "g-" && p.Name != "late" {
+				t.Errorf("%s waits, though the gang needs none of its room", p.Name)
+			}
+		}
+		if w.bound["late"] != "" {
+			t.Errorf("a pod whose end is unknown takes a GPU that is booked")
+		}
+	})
+}
+
+func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
+	none := func(int) {}
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 6 {
+			w.queue(pod(fmt.Sprint("first-", i), 2*time.Minute))
+		}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
+		name := types.NamespacedName{Namespace: "default", Name: "g"}
+		if got := w.booker.When(name); len(got.Gangs) != 0 {
+			t.Errorf("of no gang it is said %v", got)
+		}
+		w.gangOf("g", 4)
+		w.pass(5, none, forLong("g"))
+		if f := w.booker.When(name).Gangs[0]; f.Outcome != Later || f.Booked {
+			t.Errorf("after 5 s it is said %+v, and nothing is to be booked yet", f)
+		}
+		w.pass(15, none, forLong("g"))
+		f := w.booker.When(name).Gangs[0]
+		if f.Outcome != Later || !f.Booked || f.Ends < 2 || f.InSeconds < 98 || f.InSeconds > 102 {
+			t.Errorf("after 20 s it is said %+v, want about 100 s", f)
+		}
+		w.pass(int(f.InSeconds)-5, none, forLong("g"))
+		if got := w.started("g"); got != 0 {
+			t.Errorf("%d members have started five seconds before", got)
+		}
+		w.pass(10, none, forLong("g"))
+		if got := w.started("g"); got != 4 {
+			t.Errorf("%d members have started five seconds after, want 4", got)
+		}
+		if got := w.booker.When(name).Gangs[0].Outcome; got != Goes {
+			t.Errorf("when it has started it is said %s", got)
+		}
+	})
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(2, 2)
+		w.queue(pod("unknown-1", 0), pod("unknown-2", 0), pod("known", time.Minute))
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.gangOf("g", 3)
+		w.pass(20, none, forLong("g"))
+		got := w.booker.When(types.NamespacedName{Namespace: "default", Name: "g"})
+		want := "default/g: no promise, as the ends of 2 of 3 pods that run are unknown, and there is no room after the others: "
+		if text := got.Gangs[0].String(); got.Promises() || !strings.HasPrefix(text, want) {
+			t.Errorf("it is said %q, want %q", text, want)
+		}
+	})
+}
+
+func TestRoomIsBookedForTheGangOfTheHighestPriority(t *testing.T) {
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 6 {
+			w.queue(pod(fmt.Sprint("first-", i), 2*time.Minute, func(p *corev1.Pod) { p.Spec.Priority = new(int32(9)) }))
+		}
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
+		w.gangOf("o", 4)
+		w.pass(15, none, forLong("o"))
+		if got := w.booker.Booked(); got.Key.Name != "o" {
+			t.Fatalf("room is booked for %v, want the one gang that there is", got)
+		}
+		w.gangOf("h", 3, func(p *corev1.Pod) { p.Spec.Priority = new(int32(5)) })
+		w.gangOf("y", 3)
+		w.pass(15, none, forLong("o"))
+		if got := w.booker.Booked(); got.Key.Name != "h" || got.Pods != 3 {
+			t.Errorf("room is booked for %v, want the gang of higher priority", got)
+		}
+	})
+}
+
+// Whose pods run for longer than they say keeps a gang waiting once, and not for ever.
+func TestShortPodsThatAreLongKeepAGangWaitingNoLongerThanThat(t *testing.T) {
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 5 {
+			w.queue(pod(fmt.Sprint("first-", i), time.Minute))
+		}
+		none := func(int) {}
+		w.pass(1, none, minute)
+		w.gangOf("g", 4)
+		w.pass(20, none, forLong("g"))
+		lies := func(int) {
+			if len(w.waiting) < 10 {
+				w.count++
+				w.queue(pod(fmt.Sprint("liar-", w.count), 5*time.Second))
+			}
+		}
+		w.pass(300, lies, func(p *corev1.Pod) time.Duration {
+			if p.Name[:2] == "li" {
+				return 2 * time.Minute
+			}
+			return forLong("g")(p)
+		})
+		if got := w.started("g"); got != 4 {
+			t.Errorf("%d members have started after five minutes, want 4", got)
+		}
+	})
+}

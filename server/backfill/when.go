@@ -1,0 +1,152 @@
+package backfill
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/core"
+	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement/runtimes"
+)
+
+// Outcome sums a forecast up.
+type Outcome string
+
+// The outcomes of forecasts.
+const (
+	// Goes says that it does not wait: its members have places, or start one by one.
+	Goes Outcome = "Goes"
+	// Now says that there is room for it.
+	Now Outcome = "Now"
+	// Later says that there is room once pods have ended that are expected to.
+	Later Outcome = "Later"
+	// NoPromise says that there is no room even once all pods have ended that are expected to.
+	NoPromise Outcome = "NoPromise"
+	// NotPlanned says that no place is looked for: members are missing, or held back, or choose with the groups of a tree.
+	NotPlanned Outcome = "NotPlanned"
+)
+
+// Forecast says when a gang could start, if pods end as expected and nobody of higher priority comes.
+type Forecast struct {
+	Gang    string  `json:"gang"` // namespace/name
+	Label   string  `json:"label"`
+	Outcome Outcome `json:"outcome"`
+	// At is when it could start, by the clock of muster, and InSeconds how long that is from now.
+	At        time.Time `json:"at,omitzero"`
+	InSeconds float64   `json:"inSeconds,omitempty"`
+	// Ends is how many pods have to end first on the nodes that the gang would have, and Last the last one, namespace/name.
+	Ends int    `json:"ends,omitempty"`
+	Last string `json:"last,omitempty"`
+	// Booked says that others are kept off these nodes until then.
+	Booked bool `json:"booked,omitempty"`
+	// Expected is of how many pods an end is expected at all, of Running.
+	Expected int `json:"expected"`
+	Running  int `json:"running"`
+	// Why it waits, in words.
+	Why string `json:"why,omitempty"`
+}
+
+// Forecasts are of the gangs of one name: there may be one for each label.
+type Forecasts struct {
+	Gangs []Forecast `json:"gangs"`
+}
+
+// When forecasts when the gangs of a name start. There are none when there is no such gang. One forecast is made at a time: each plans
+// the gang several times.
+func (b *Booker) When(name types.NamespacedName) *Forecasts {
+	b.forecasting.Lock()
+	defer b.forecasting.Unlock()
+	all := b.gangs.Report()
+	for i := range all {
+		b.stamps.See(all[i].Since)
+	}
+	forecasts := &Forecasts{Gangs: []Forecast{}}
+	for i := range all {
+		if all[i].Name == name.String() {
+			forecasts.Gangs = append(forecasts.Gangs, b.forecast(&all[i]))
+		}
+	}
+	return forecasts
+}
+
+func (b *Booker) forecast(s *core.Summary) Forecast {
+	f := Forecast{Gang: s.Name, Label: s.Label, Outcome: Goes, Why: s.Why}
+	if s.Lacking == 0 {
+		return f
+	}
+	snap := b.cluster.Snapshot()
+	ends := runtimes.See(snap, b.stamps)
+	f.Expected, f.Running = len(ends.Of), ends.Running
+	f.Booked = b.Booked().Key == keyOf(s)
+	outlook, ok := b.gangs.Outlook(keyOf(s), ends.Of)
+	switch {
+	case !ok:
+		f.Outcome = NotPlanned
+	case !outlook.Fits():
+		f.Outcome = NoPromise
+	case len(outlook.Ends) == 0:
+		f.Outcome = Now
+	default:
+		f.Outcome = Later
+		f.At = b.from(&outlook)
+		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
+		f.waitsFor(&outlook)
+	}
+	return f
+}
+
+// waitsFor counts the pods that have to end on the nodes of a gang.
+func (f *Forecast) waitsFor(outlook *gang.Outlook) {
+	on := map[string]bool{}
+	for _, place := range outlook.Places {
+		on[outlook.Snapshot.Node(place.Node).Name] = true
+	}
+	for _, end := range outlook.Ends {
+		if on[end.Node.Name] {
+			f.Ends, f.Last = f.Ends+1, end.Pod.FullName()
+		}
+	}
+}
+
+// Text implements [inspect.Answer].
+func (f *Forecasts) Text(t *inspect.Table) {
+	for i := range f.Gangs {
+		t.Row(f.Gangs[i].String())
+	}
+}
+
+// Promises reports whether all of them start, or a time can be said at which they do.
+func (f *Forecasts) Promises() bool {
+	for i := range f.Gangs {
+		if o := f.Gangs[i].Outcome; o == NoPromise || o == NotPlanned {
+			return false
+		}
+	}
+	return true
+}
+
+// String says the forecast in words.
+func (f *Forecast) String() string {
+	switch f.Outcome {
+	case Now:
+		return f.Gang + " has room now"
+	case Later:
+		in := time.Duration(f.InSeconds * float64(time.Second)).Round(time.Second)
+		text := fmt.Sprintf("%s starts about %s, in %s, when %d pods have ended, the last one %s",
+			f.Gang, f.At.UTC().Format("15:04:05 MST"), max(in, 0), f.Ends, f.Last)
+		if f.Booked {
+			return text + "; room is booked for it"
+		}
+		return text + "; no room is booked for it, so others may take it first"
+	case NoPromise:
+		return fmt.Sprintf("%s: no promise, as the ends of %d of %d pods that run are unknown, and there is no room after the others: %s",
+			f.Gang, f.Running-f.Expected, f.Running, f.Why)
+	case NotPlanned:
+		return f.Gang + ": no promise: " + f.Why
+	default:
+		return f.Gang + " does not wait"
+	}
+}
