@@ -284,7 +284,7 @@ faults-gang: ## Look for what breaks gangs while processes die, calls fail and o
 	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
 .PHONY: mutants
-mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, operators, people, topology, nomination, rescheduler or explanations; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
+mutants: ## Break muster on purpose, in one place at a time, and see who notices (CAPABILITY=verdicts, load, gang, operators, people, topology, backfill, nomination, rescheduler or explanations; MUTANTS for a regexp of names, TIER=short or long, SEEDS)
 	cd e2e/campaigns && go run ./cmd/mutants -run '$(MUTANTS)' $(if $(TIER),-tier $(TIER)) $(if $(SEEDS),-seeds $(SEEDS)) $(CAPABILITY)
 
 .PHONY: faults-lease

@@ -254,7 +254,10 @@ func TestAGangWhoseRackFallsApartBeforeItStartsIsPlannedAgain(t *testing.T) {
 // A node that goes takes what shows where its members are with it: another one does not start in another domain, nor is anybody evicted
 // there, until the node is back or its pods are gone.
 func TestAMemberWaitsWhileNothingShowsWhereTheOthersAre(t *testing.T) {
-	const required, slice, preferred = v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationPreferredTopology
+	const (
+		required, preferred = v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationPreferredTopology
+		slice               = v1alpha1.AnnotationTopologySlices
+	)
 	for name, ask := range map[string]struct {
 		key, value string // of an annotation
 		least      int64

@@ -379,7 +379,7 @@ func TestMembersBeyondTheMinimumGoToTheRackOfTheOthers(t *testing.T) {
 
 func TestAMemberBeyondTheMinimumIsWokenWhenItsRackHasRoomAndNotBefore(t *testing.T) {
 	run(t, func(p *process) {
-		p.racks(map[string]int{"a/r": 1, "a/s": 1})
+		p.racks(map[string]int{"a/r": 1, "a/s": 2})
 		group := podGroup("g", 2)
 		annotate(group, v1alpha1.AnnotationRequiredTopology, rackKey)
 		pods := members("g", 3, "1")
@@ -395,7 +395,7 @@ func TestAMemberBeyondTheMinimumIsWokenWhenItsRackHasRoomAndNotBefore(t *testing
 			if got := p.filter(pods[2]); got != core.ReasonNoPlace && got != core.ReasonNoRoom {
 				t.Errorf("it is told %q", got)
 			}
-			p.set(inRack(node("a-s-1", "9"), "a", "s"), rival("other", "9"))
+			p.set(inRack(node("a-s-2", "9"), "a", "s"), rival("other", "9"))
 			p.after(time.Second)
 		}
 		p.wrote("while there is room elsewhere")

@@ -30,7 +30,7 @@ there is no promise, 1 after a failure and 2 after a wrong command line.`,
 			return completeSubject(cmd, &flags.remoteFlags, args, begun, flags.namespace, gangType())
 		},
 	}
-	flags.remoteFlags.register(cmd.Flags(), "")
+	flags.register(cmd.Flags(), "")
 	flags.output.register(cmd.Flags(), false)
 	registerNamespace(cmd.Flags(), &flags.namespace, "the gang")
 	return cmd

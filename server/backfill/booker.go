@@ -189,8 +189,9 @@ func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
 		all = all.Plus(&node.Allocatable)
 	}
 	within := func(asked, all int64) bool { return asked <= all/2 }
+	tooMuch := func(of cluster.Scalar) bool { return !within(of.Amount, all.Scalar(of.Name)) }
 	return within(asked.MilliCPU, all.MilliCPU) && within(asked.Memory, all.Memory) &&
-		within(asked.EphemeralStorage, all.EphemeralStorage) && !slices.ContainsFunc(asked.Scalars, func(of cluster.Scalar) bool { return !within(of.Amount, all.Scalar(of.Name)) })
+		within(asked.EphemeralStorage, all.EphemeralStorage) && !slices.ContainsFunc(asked.Scalars, tooMuch)
 }
 
 // book has a booking be in force, and says so when it is for another gang than the one before.

@@ -195,12 +195,12 @@ func (w *world) bind(p *corev1.Pod, node string, runs time.Duration) {
 func (w *world) pass(seconds int, come func(second int), runs func(*corev1.Pod) time.Duration) {
 	w.Helper()
 	for second := range seconds {
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 		now := time.Now()
 		for name, end := range w.ends {
 			if !now.Before(end) {
-				if err := w.cluster.Delete(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)}}); err != nil {
+				if err := w.cluster.Delete(pod(name, 0)); err != nil {
 					w.Fatal(err)
 				}
 				delete(w.ends, name)

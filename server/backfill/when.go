@@ -146,7 +146,7 @@ func (f *Forecast) String() string {
 			f.Gang, f.Running-f.Expected, f.Running, f.Why)
 	case NotPlanned:
 		return f.Gang + ": no promise: " + f.Why
-	default:
-		return f.Gang + " does not wait"
+	case Goes:
 	}
+	return f.Gang + " does not wait"
 }

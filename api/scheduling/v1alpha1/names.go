@@ -172,8 +172,8 @@ const (
 	ScopeNone = "none" // none: they start one by one
 )
 
-// AnnotationExpectedRuntime, on a pod, is how long it runs once it has a node, as in "90s" or "2h30m". It is an estimate: nothing ends
-// the pod then.
+// AnnotationExpectedRuntime on a pod is how long it runs once it has a node, as in "90s" or "2h30m". It is an estimate: nothing ends the
+// pod then.
 const AnnotationExpectedRuntime = "muster.dev/expected-runtime"
 
 // AnnotationWoken is written on a pod to have kube-scheduler try it again.

@@ -143,6 +143,18 @@ func newNative(of schema.GroupVersionResource, kind, name, class string, spec ma
 	return object
 }
 
+// applyTold enters that one of Kubernetes' own groups was told why it waits, and names it.
+func (s *state) applyTold(event *corev1.Event) (turned []groupKey) {
+	for key, group := range s.groups {
+		if key.label == native && group.uid == event.InvolvedObject.UID {
+			group.reason = event.Reason
+			s.groups[key] = group
+			turned = append(turned, key)
+		}
+	}
+	return turned
+}
+
 // readNative reads a PodGroup of Kubernetes' own. Only events say why its pods wait.
 func readNative(object *unstructured.Unstructured) podGroup {
 	minCount, _, _ := unstructured.NestedInt64(object.Object, "spec", "schedulingPolicy", "gang", "minCount")

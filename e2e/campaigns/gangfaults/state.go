@@ -113,18 +113,6 @@ func (s *state) apply(e entry) (turned []groupKey) {
 	return turned
 }
 
-// applyTold enters that one of Kubernetes' own groups was told why it waits, and names it.
-func (s *state) applyTold(event *corev1.Event) (turned []groupKey) {
-	for key, group := range s.groups {
-		if key.label == native && group.uid == event.InvolvedObject.UID {
-			group.reason = event.Reason
-			s.groups[key] = group
-			turned = append(turned, key)
-		}
-	}
-	return turned
-}
-
 func (s *state) applyClaim(e entry) {
 	s.claims[e.claim.Name] = e.claim
 	if e.gone {

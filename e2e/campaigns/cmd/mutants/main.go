@@ -1,6 +1,6 @@
 // Command mutants breaks muster on purpose and tells who notices; see package mutants. Its argument says which capability:
-// verdicts, load, gang, operators, people, topology, nomination, rescheduler or explanations. The exit status is 1 when nobody notices
-// a mutant.
+// verdicts, load, gang, operators, people, topology, backfill, nomination, rescheduler or explanations. The exit status is 1
+// when nobody notices a mutant.
 package main
 
 import (
