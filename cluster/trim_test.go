@@ -56,10 +56,10 @@ func TestTrimDecidesAboutEveryField(t *testing.T) {
 		{
 			name:   "pod spec",
 			object: func() (runtime.Object, any) { p := &corev1.Pod{}; return p, &p.Spec },
-			kept: "InitContainers Containers TerminationGracePeriodSeconds NodeSelector NodeName HostNetwork HostUsers Affinity SchedulerName " +
-				"Tolerations PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates ResourceClaims Resources " +
-				"SchedulingGroup",
-			dropped: "Volumes EphemeralContainers RestartPolicy ActiveDeadlineSeconds DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
+			kept: "InitContainers Containers TerminationGracePeriodSeconds ActiveDeadlineSeconds NodeSelector NodeName HostNetwork HostUsers " +
+				"Affinity SchedulerName Tolerations PriorityClassName Priority PreemptionPolicy Overhead TopologySpreadConstraints SchedulingGates " +
+				"ResourceClaims Resources SchedulingGroup",
+			dropped: "Volumes EphemeralContainers RestartPolicy DNSPolicy ServiceAccountName DeprecatedServiceAccount " +
 				"AutomountServiceAccountToken HostPID HostIPC ShareProcessNamespace SecurityContext ImagePullSecrets Hostname Subdomain HostAliases " +
 				"DNSConfig ReadinessGates RuntimeClassName EnableServiceLinks SetHostnameAsFQDN OS HostnameOverride " +
 				"EvictionResponders",

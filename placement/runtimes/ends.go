@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
 )
@@ -26,19 +25,28 @@ type Ends struct {
 	// Running is how many pods run that are of no DaemonSet.
 	Running int
 	// Doubted are the namespaces of pods that have run for twice as long as they said: what other pods there say is not believed.
-	Doubted sets.Set[string]
+	Doubted Doubts
+}
+
+// Doubts are namespaces whose pods are not believed.
+type Doubts map[string]struct{}
+
+// RuntimeOf returns how long a pod is believed to run from its start, and false if that is not known.
+func (d Doubts) RuntimeOf(pod *cluster.Pod) (runtime time.Duration, known bool) {
+	if _, doubted := d[pod.Namespace]; doubted {
+		return 0, false
+	}
+	return Of(pod.Pod)
 }
 
 // See returns the expected ends of the pods of a snapshot. The clock sees their stamps.
 func See(snap *cluster.Snapshot, clock *Clock) Ends {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			if start, runs := startOf(pod); runs {
-				clock.See(start)
-			}
+			clock.See(pod.CreationTimestamp.Time)
 		}
 	}
-	now, ends := clock.Now(), Ends{Doubted: sets.New[string]()}
+	now, ends := clock.Now(), Ends{Doubted: Doubts{}}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			if at, known := ends.see(pod, now); known {
@@ -50,14 +58,6 @@ func See(snap *cluster.Snapshot, clock *Clock) Ends {
 	return ends
 }
 
-// RuntimeOf returns how long a pod is believed to run from its start, and false if that is not known.
-func (e *Ends) RuntimeOf(pod *cluster.Pod) (runtime time.Duration, known bool) {
-	if e.Doubted.Has(pod.Namespace) {
-		return 0, false
-	}
-	return Of(pod.Pod)
-}
-
 // startOf returns when a pod was bound, and false if it is not, as far as the watch shows.
 func startOf(pod *cluster.Pod) (start time.Time, runs bool) {
 	if pod.Spec.NodeName == "" || pod.Placeholder {
@@ -66,10 +66,11 @@ func startOf(pod *cluster.Pod) (start time.Time, runs bool) {
 	return pod.True(corev1.PodScheduled)
 }
 
-// leastLate is the shortest time that a pod is given that is late.
+// leastLate is the time that a pod is given that is late.
 const leastLate = 10 * time.Second
 
-// see returns when a pod is expected to end. One that is late is given as long again as it is late.
+// see returns when a pod is expected to end. One that is late is given some time, and twice as long each time that this is over. A start
+// that is yet to come is of another clock, as of a pod that a kubelet has made.
 func (e *Ends) see(pod *cluster.Pod, now time.Time) (at time.Time, known bool) {
 	start, runs := startOf(pod)
 	if !runs || pod.OfDaemonSet() {
@@ -83,14 +84,18 @@ func (e *Ends) see(pod *cluster.Pod, now time.Time) (at time.Time, known bool) {
 	if !known {
 		return time.Time{}, false
 	}
-	at = start.Add(runtime)
-	if late := now.Sub(at); late > 0 {
-		at = now.Add(max(late, leastLate))
-		if late > runtime {
-			e.Doubted.Insert(pod.Namespace)
+	if start.After(now) {
+		start = now
+	}
+	due := start.Add(runtime)
+	if now.Sub(due) > runtime {
+		e.Doubted[pod.Namespace] = struct{}{}
+	}
+	for at, more := due, leastLate; ; at, more = due.Add(more), 2*more {
+		if at.After(now) {
+			return at, true
 		}
 	}
-	return at, true
 }
 
 func later(a, b time.Time) time.Time {

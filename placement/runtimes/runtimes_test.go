@@ -81,8 +81,10 @@ func newWorld(t *testing.T) *world {
 func (w *world) bound(name string, ago time.Duration, change ...func(*corev1.Pod)) {
 	w.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
-		Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "main"}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Namespace: "default", UID: types.UID(name), CreationTimestamp: metav1.NewTime(w.here.Now().Add(ahead - max(ago, 0))),
+		},
+		Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "main"}}},
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.here.Now().Add(ahead - ago)),
 		}}},
@@ -101,7 +103,7 @@ func (w *world) ends() (ends []string, doubted int) {
 	for _, end := range all.Of {
 		ends = append(ends, fmt.Sprint(end.Pod.Name, " in ", w.stamps.Here(end.At).Sub(w.here.Now())))
 	}
-	return ends, all.Doubted.Len()
+	return ends, len(all.Doubted)
 }
 
 func TestEndsAreToldByTheStampsOfTheAPIServerAlone(t *testing.T) {
@@ -111,6 +113,7 @@ func TestEndsAreToldByTheStampsOfTheAPIServerAlone(t *testing.T) {
 	w.bound("unknown", time.Second)
 	w.bound("newest", 0, says("5s"))
 	w.bound("late", 90*time.Second, says("1m"))
+	w.bound("of-another-clock", -time.Hour, says("9s")) // a kubelet's
 	w.bound("of-a-daemon-set", time.Second, says("1s"), func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", UID: "d", Controller: new(true)}}
 	})
@@ -118,13 +121,13 @@ func TestEndsAreToldByTheStampsOfTheAPIServerAlone(t *testing.T) {
 		p.DeletionTimestamp = &metav1.Time{Time: w.here.Now().Add(ahead + 20*time.Second)}
 	})
 	ends, _ := w.ends()
-	want := []string{"newest in 5s", "first in 10s", "deleted in 20s", "late in 30s", "second in 50s"}
+	want := []string{"newest in 5s", "of-another-clock in 9s", "first in 10s", "late in 10s", "deleted in 20s", "second in 50s"}
 	if diff := cmp.Diff(want, ends); diff != "" {
 		t.Errorf("ends (-want +got):\n%s", diff)
 	}
 	w.here.Step(4 * time.Second)
 	ends, _ = w.ends()
-	want = []string{"newest in 1s", "first in 6s", "deleted in 16s", "late in 34s", "second in 46s"}
+	want = []string{"newest in 1s", "first in 6s", "late in 6s", "of-another-clock in 9s", "deleted in 16s", "second in 46s"}
 	if diff := cmp.Diff(want, ends); diff != "" {
 		t.Errorf("ends after four seconds (-want +got):\n%s", diff)
 	}

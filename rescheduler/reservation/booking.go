@@ -66,24 +66,67 @@ func (b *booked) keepsMoreThan(next *booked) bool {
 	return false
 }
 
-// leftTo returns the nodes that a booking keeps a pod away from.
-func (k *Keeper) leftTo(pod *cluster.Pod, profile *predicates.Profile) sets.Set[string] {
+// leftTo returns the nodes that a booking keeps pods of a profile away from: where they would be in the way of it, were they there
+// together. A pod is not in its own way on the node where it counts already.
+func (k *Keeper) leftTo(pods []*cluster.Pod, store *predicates.VerdictStore) sets.Set[string] {
 	b := k.booked.Load()
-	if b == nil || b.Own(pod) || corev1helpers.PodPriority(pod.Pod) > b.Priority || passes(pod) {
+	if b == nil {
 		return nil
 	}
-	if runtime, known := b.Runtime(pod); known && !k.clock.Now().Add(runtime).After(b.From) {
+	pods = slices.DeleteFunc(slices.Clone(pods), func(pod *cluster.Pod) bool { return b.passes(pod, k.clock.Now()) })
+	if len(pods) == 0 {
 		return nil
 	}
-	snap := k.cluster.Snapshot()
-	judge := scenario.New(snap).Judge(profile.JudgeFit(pod, snap))
-	left := sets.New[string]()
+	on := make([]string, len(pods))
+	for i, pod := range pods {
+		on[i] = k.cluster.Assumed(pod.UID)
+	}
+	snap, left := k.cluster.Snapshot(), sets.New[string]()
+	judges := judges{world: scenario.New(snap), store: store, of: map[predicates.Class]*scenario.Judge{}}
 	for name := range b.Pods {
-		if node := snap.NodeByName(name); node != nil && !judge.FitsIn(b.at(node)) {
-			left.Insert(name)
+		node := snap.NodeByName(name)
+		if node == nil {
+			continue
+		}
+		then := b.at(node)
+		for i, pod := range pods {
+			if on[i] == name {
+				continue
+			}
+			if !judges.judge(pod).FitsIn(then) {
+				left.Insert(name)
+				break
+			}
+			then = then.WithPod(pod)
 		}
 	}
 	return left
+}
+
+// passes reports whether a pod goes anywhere: the room is for it, or it has a higher priority, or ends before.
+func (b *booked) passes(pod *cluster.Pod, now time.Time) bool {
+	if b.Own(pod) || corev1helpers.PodPriority(pod.Pod) > b.Priority || passes(pod) {
+		return true
+	}
+	runtime, known := b.Runtime(pod)
+	return known && !now.Add(runtime).After(b.From)
+}
+
+// judges judge pods of one profile, those alike once.
+type judges struct {
+	world *scenario.Scenario
+	store *predicates.VerdictStore
+	of    map[predicates.Class]*scenario.Judge
+}
+
+func (j *judges) judge(pod *cluster.Pod) *scenario.Judge {
+	class := j.store.ClassOf(pod)
+	if known := j.of[class]; known != nil && !class.None() {
+		return known
+	}
+	judge := j.world.Judge(j.store.Profile.JudgeFit(pod, j.world.Snapshot()))
+	j.of[class] = judge
+	return judge
 }
 
 // at returns a node as it will be: without pods that will have ended, and with the pods that the room is for.

@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -94,6 +95,39 @@ func TestABookingKeepsPodsOffThatWouldBeInTheWay(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAPodIsNotInItsOwnWayWhereItCountsAlready(t *testing.T) {
+	w := newWorld(t)
+	w.node("a", "3")
+	b := w.booking(time.Minute)
+	w.keeper.Book(b)
+	pod := w.pod("p", "1")
+	w.set(pod)
+	if err := w.cluster.AssumeAll([]*cluster.Pod{w.cluster.PendingPod("p")}, w.cluster.Snapshot().NodeByName("a")); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.leftTo(pod); len(left) > 0 {
+		t.Errorf("it is kept away from %v, where it has its place beside the gang", left)
+	}
+	if left := w.leftTo(w.pod("q", "1")); len(left) != 1 {
+		t.Errorf("another one is kept away from %v, want the node", left)
+	}
+}
+
+func TestPodsThatComeTogetherAreKeptOffWhereTheyDoNotFitTogether(t *testing.T) {
+	for count, want := range map[int]int{1: 0, 2: 0, 3: 1} {
+		w := newWorld(t)
+		w.node("a", "4")
+		w.keeper.Book(w.booking(time.Minute))
+		var pods []*cluster.Pod
+		for i := range count {
+			pods = append(pods, cluster.NewPod(w.pod(fmt.Sprint("p-", i), "1")))
+		}
+		if left := w.keeper.Left(pods); len(left) != want {
+			t.Errorf("%d pods are kept away from %v, and two fit beside the gang", count, sets.List(left))
+		}
 	}
 }
 

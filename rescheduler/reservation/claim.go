@@ -36,7 +36,7 @@ type Place struct {
 // for the pod is kept for it. A plan decides nothing any more if its room is too small, as the pod differs from
 // the pod that it replaces.
 func (k *Keeper) Claim(pod *cluster.Pod, profile *predicates.Profile) Claim {
-	booked := k.leftTo(pod, profile)
+	booked := k.bookedFor(pod)
 	if !k.inForce.Load() {
 		return Claim{Left: booked}
 	}
@@ -117,21 +117,43 @@ func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 	if !k.inForce.Load() && k.booked.Load() == nil {
 		return nil
 	}
-	left := sets.New[string]()
+	byStore := map[*predicates.VerdictStore][]*cluster.Pod{}
 	for _, pod := range pods {
-		left = left.Union(k.LeftBy(pod))
+		if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil {
+			byStore[store] = append(byStore[store], pod)
+		}
+	}
+	left := sets.New[string]()
+	for store, alike := range byStore {
+		left = left.Union(k.leftTo(alike, store))
+	}
+	if !k.inForce.Load() {
+		return left
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for store, alike := range byStore {
+		for _, pod := range alike {
+			left = left.Union(k.left(pod, store.Profile))
+		}
 	}
 	return left
 }
 
-// LeftBy returns the nodes that plans, and what is booked, keep one pod away from.
-func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
+// bookedFor returns the nodes that what is booked keeps a pod away from.
+func (k *Keeper) bookedFor(pod *cluster.Pod) sets.Set[string] {
 	store := k.profiles.Of(pod.Spec.SchedulerName)
-	if store == nil {
+	if store == nil || k.booked.Load() == nil {
 		return nil
 	}
-	booked := k.leftTo(pod, store.Profile)
-	if !k.inForce.Load() {
+	return k.leftTo([]*cluster.Pod{pod}, store)
+}
+
+// LeftBy returns the nodes that plans, and what is booked, keep one pod away from.
+func (k *Keeper) LeftBy(pod *cluster.Pod) sets.Set[string] {
+	booked := k.bookedFor(pod)
+	store := k.profiles.Of(pod.Spec.SchedulerName)
+	if store == nil || !k.inForce.Load() {
 		return booked
 	}
 	k.mu.Lock()

@@ -66,7 +66,7 @@ type Keeper struct {
 	profiles *predicates.Profiles
 	news     chan struct{} // that a plan has come, changed or gone, for Confirm
 
-	// inForce tells that a reservation or a ban exists: else nobody needs to ask.
+	// inForce tells that a reservation or a ban exists, and booked has the booking: without both nobody needs to ask.
 	inForce atomic.Bool
 	booked  atomic.Pointer[booked] // nil for nothing
 

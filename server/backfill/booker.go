@@ -62,6 +62,7 @@ type Booker struct {
 	next, due time.Time
 	seen      uint64
 	waited    []membership.Key
+	vain      map[membership.Key]time.Time // until when others have the turn of gangs that can have no booking
 
 	last        atomic.Pointer[Booked]
 	forecasting sync.Mutex
@@ -103,6 +104,7 @@ func (b *Booker) Run(ctx context.Context) {
 		return
 	}
 	defer b.book(&Booked{}, nil)
+	b.next, b.due, b.waited, b.vain = time.Time{}, time.Time{}, nil, nil
 	runtimes.See(b.cluster.Snapshot(), b.stamps) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)
 	defer ticker.Stop()
@@ -134,36 +136,71 @@ func (b *Booker) look() {
 	b.next = now.Add(rest * b.clock.Since(now))
 }
 
-// make returns the booking for the first of some gangs that can have one, nil for none.
+// mostTried is for how many gangs places are sought in one go.
+const mostTried = 3
+
+// make returns the booking for the first of some gangs that can have one, nil for none. A gang that cannot makes way for the next ones
+// for a while.
 func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked, *reservation.Booking) {
+	now, vain := b.clock.Now(), map[membership.Key]time.Time{}
+	defer func() { b.vain = vain }()
 	if len(waiting) == 0 {
 		return &Booked{}, nil
 	}
 	ends := runtimes.See(snap, b.stamps)
+	tried := 0
 	for _, key := range waiting {
-		if outlook, ok := b.gangs.Outlook(key, ends.Of); ok && outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) {
-			booked := &Booked{Key: key, Pods: len(outlook.Places), From: b.from(&outlook)}
-			return booked, b.booking(booked, &outlook, &ends)
+		if until := b.vain[key]; now.Before(until) {
+			vain[key] = until
+			continue
 		}
+		if tried == mostTried {
+			break
+		}
+		outlook, ok := b.gangs.Outlook(key, ends.Of)
+		if !ok {
+			continue
+		}
+		tried++
+		booked := Booked{Key: key, Pods: len(outlook.Places), From: b.from(key, &outlook)}
+		if outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) && now.Sub(booked.From) < mostIdle {
+			return &booked, b.booking(&booked, &outlook, ends.Doubted)
+		}
+		vain[key] = now.Add(atLeast)
 	}
 	return &Booked{}, nil
 }
 
-// from returns when a gang has its places, on the clock of this process.
-func (b *Booker) from(outlook *gang.Outlook) time.Time {
-	if len(outlook.Ends) == 0 {
-		return b.clock.Now()
+// mostIdle is how long room is kept for a gang that has room and does not start: something else holds it back.
+const mostIdle = 30 * time.Second
+
+// from returns when a gang has its places, on the clock of this process: with nothing to wait for it has had them since its booking was
+// due, or for as long as nobody books room for it.
+func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
+	if len(outlook.Ends) > 0 {
+		return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)
 	}
-	return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)
+	if last := b.last.Load(); last.Key == key {
+		return earlier(last.From, b.clock.Now())
+	}
+	return b.clock.Now().Add(-mostIdle)
 }
 
-func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, ends *runtimes.Ends) *reservation.Booking {
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, doubted runtimes.Doubts) *reservation.Booking {
+	gangs := outlook.Gangs // and nothing else of it is kept
 	booking := &reservation.Booking{
 		Priority: outlook.Priority, From: booked.From, Pods: map[string][]*cluster.Pod{}, Ending: sets.New[types.UID](),
-		Runtime: ends.RuntimeOf,
+		Runtime: doubted.RuntimeOf,
 		Own: func(pod *cluster.Pod) bool {
 			key, member := membership.Of(pod)
-			return member && slices.Contains(outlook.Gangs, key)
+			return member && slices.Contains(gangs, key)
 		},
 	}
 	for _, place := range outlook.Places {
@@ -198,21 +235,20 @@ func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
 func (b *Booker) book(booked *Booked, booking *reservation.Booking) {
 	before := b.last.Swap(booked)
 	b.room.Book(booking)
-	if before.Key == booked.Key {
-		return
-	}
 	b.booked.Reset()
-	if booking == nil {
+	if booking != nil {
+		b.booked.WithLabelValues(booked.Key.Namespace).Set(float64(booked.Pods))
+	}
+	switch {
+	case before.Key == booked.Key:
+		return
+	case booking == nil:
 		b.log.Info("no room is booked any more", slog.String("gang", before.Key.String()))
 		return
 	}
-	b.booked.WithLabelValues(booked.Key.Namespace).Set(float64(booked.Pods))
 	b.log.Info("room is booked for a gang that has waited for long", slog.String("gang", booked.Key.String()),
 		slog.Int("pods", booked.Pods), slog.Time("from", booked.From))
 }
-
-// mostTried is for how many gangs it is tried to book room in one go.
-const mostTried = 3
 
 // waiting returns the gangs that have waited for long enough, the first one by priority and age first.
 func (b *Booker) waiting() (keys []membership.Key) {
@@ -226,7 +262,7 @@ func (b *Booker) waiting() (keys []membership.Key) {
 	slices.SortStableFunc(waiting, func(a, b core.Summary) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
 	})
-	for i := range waiting[:min(mostTried, len(waiting))] {
+	for i := range waiting {
 		keys = append(keys, keyOf(&waiting[i]))
 	}
 	return keys

@@ -44,6 +44,16 @@ func (b *busy) fill() {
 	}, minute)
 }
 
+// when is the forecast for the gangs of a name.
+func (w *world) when(name types.NamespacedName) *Forecasts {
+	w.Helper()
+	forecasts, free := w.booker.When(name)
+	if !free {
+		w.Fatal("another forecast is being made")
+	}
+	return forecasts
+}
+
 func minute(*corev1.Pod) time.Duration { return time.Minute }
 
 // started counts the members of a gang that are bound.
@@ -194,16 +204,16 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 		}
 		w.pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
 		name := types.NamespacedName{Namespace: "default", Name: "g"}
-		if got := w.booker.When(name); len(got.Gangs) != 0 {
+		if got := w.when(name); len(got.Gangs) != 0 {
 			t.Errorf("of no gang it is said %v", got)
 		}
 		w.gangOf("g", 4)
 		w.pass(5, none, forLong("g"))
-		if f := w.booker.When(name).Gangs[0]; f.Outcome != Later || f.Booked {
+		if f := w.when(name).Gangs[0]; f.Outcome != Later || f.Booked {
 			t.Errorf("after 5 s it is said %+v, and nothing is to be booked yet", f)
 		}
 		w.pass(15, none, forLong("g"))
-		f := w.booker.When(name).Gangs[0]
+		f := w.when(name).Gangs[0]
 		if f.Outcome != Later || !f.Booked || f.Ends < 2 || f.InSeconds < 98 || f.InSeconds > 102 {
 			t.Errorf("after 20 s it is said %+v, want about 100 s", f)
 		}
@@ -215,7 +225,7 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 		if got := w.started("g"); got != 4 {
 			t.Errorf("%d members have started five seconds after, want 4", got)
 		}
-		if got := w.booker.When(name).Gangs[0].Outcome; got != Goes {
+		if got := w.when(name).Gangs[0].Outcome; got != Goes {
 			t.Errorf("when it has started it is said %s", got)
 		}
 	})
@@ -225,7 +235,7 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		w.gangOf("g", 3)
 		w.pass(20, none, forLong("g"))
-		got := w.booker.When(types.NamespacedName{Namespace: "default", Name: "g"})
+		got := w.when(types.NamespacedName{Namespace: "default", Name: "g"})
 		want := "default/g: no promise, as the ends of 2 of 3 pods that run are unknown, and there is no room after the others: "
 		if text := got.Gangs[0].String(); got.Promises() || !strings.HasPrefix(text, want) {
 			t.Errorf("it is said %q, want %q", text, want)
@@ -251,6 +261,41 @@ func TestRoomIsBookedForTheGangOfTheHighestPriority(t *testing.T) {
 		w.pass(15, none, forLong("o"))
 		if got := w.booker.Booked(); got.Key.Name != "h" || got.Pods != 3 {
 			t.Errorf("room is booked for %v, want the gang of higher priority", got)
+		}
+	})
+}
+
+// Gangs that can have no booking do not keep others from having one, nor does a gang that has room and does not start.
+func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
+	nowhere := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"no": "where"} }
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 6 {
+			w.queue(pod(fmt.Sprint("first-", i), time.Hour))
+		}
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		for i := range 4 {
+			w.gangOf(fmt.Sprint(i), 3, nowhere)
+		}
+		w.pass(5, none, forLong("g"))
+		w.gangOf("g", 3)
+		w.pass(30, none, forLong("g"))
+		if got := w.booker.Booked(); got.Key.Name != "g" {
+			t.Errorf("room is booked for %v, want the one gang that has a place anywhere", got)
+		}
+	})
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 2)
+		for i := range 4 { // nobody asks about them, so that they have no places though there is room
+			w.set(pod(fmt.Sprint("g-", i), 0, inGang("g", 5)))
+		}
+		late := pod("g-4", 0, inGang("g", 5))
+		late.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+		w.set(late)
+		w.pass(60, func(int) {}, minute)
+		if got := w.booker.Booked(); got.Pods != 0 {
+			t.Errorf("room is booked for %v, which has members missing", got)
 		}
 	})
 }

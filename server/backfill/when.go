@@ -54,10 +54,12 @@ type Forecasts struct {
 	Gangs []Forecast `json:"gangs"`
 }
 
-// When forecasts when the gangs of a name start. There are none when there is no such gang. One forecast is made at a time: each plans
-// the gang several times.
-func (b *Booker) When(name types.NamespacedName) *Forecasts {
-	b.forecasting.Lock()
+// When forecasts when the gangs of a name start. There are none when there is no such gang. It reports false while it is asked about
+// another one: each forecast plans a gang several times.
+func (b *Booker) When(name types.NamespacedName) (*Forecasts, bool) {
+	if !b.forecasting.TryLock() {
+		return nil, false
+	}
 	defer b.forecasting.Unlock()
 	all := b.gangs.Report()
 	for i := range all {
@@ -69,7 +71,7 @@ func (b *Booker) When(name types.NamespacedName) *Forecasts {
 			forecasts.Gangs = append(forecasts.Gangs, b.forecast(&all[i]))
 		}
 	}
-	return forecasts
+	return forecasts, true
 }
 
 func (b *Booker) forecast(s *core.Summary) Forecast {
@@ -91,7 +93,7 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 		f.Outcome = Now
 	default:
 		f.Outcome = Later
-		f.At = b.from(&outlook)
+		f.At = b.from(keyOf(s), &outlook)
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
 		f.waitsFor(&outlook)
 	}

@@ -25,6 +25,7 @@ import (
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
+	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/body"
 	"muster.dev/muster/server/extender"
 	"muster.dev/muster/server/history"
@@ -126,6 +127,9 @@ func newBench(t testing.TB, o benchOptions) *bench {
 	if o.gangs {
 		gangs := servertest.Gangs(c, b.profiles, b.reservations)
 		pages.Gangs, verbs.Gangs = gangs.Observer, gangs.Verbs
+		pages.Forecasts = backfill.New(backfill.Options{
+			Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Gangs: gangs.Observer, Room: b.reservations,
+		})
 	}
 	if o.ahead != nil {
 		nominator := b.newNominator(&o, registry)

@@ -36,7 +36,7 @@ type Gangs interface {
 
 // Forecasts says when gangs start, as a [backfill.Booker] does.
 type Forecasts interface {
-	When(name types.NamespacedName) *backfill.Forecasts
+	When(name types.NamespacedName) (*backfill.Forecasts, bool)
 }
 
 // Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.

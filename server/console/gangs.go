@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/explanation"
 	"muster.dev/muster/server/remote"
 )
@@ -53,11 +54,23 @@ func (s *Console) debugWhen(r *http.Request) (inspect.Answer, error) {
 		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
 	}
 	name := types.NamespacedName{Namespace: chi.URLParam(r, "namespace"), Name: chi.URLParam(r, "name")}
-	forecasts := s.options.Forecasts.When(name)
+	forecasts, free := s.options.Forecasts.When(name)
+	if !free {
+		return nil, inspect.Refuse(http.StatusTooManyRequests, "another forecast is being made: ask again in a moment")
+	}
 	if len(forecasts.Gangs) == 0 {
 		return nil, inspect.Refuse(http.StatusNotFound, "there is no gang %s: no pod is a member of it", name)
 	}
-	return forecasts, nil
+	return whenPage{forecasts}, nil
+}
+
+// whenPage is the forecasts for the gangs of one name.
+type whenPage struct{ *backfill.Forecasts }
+
+// Text implements [inspect.Answer].
+func (p whenPage) Text(t *inspect.Table) {
+	t.Title("when gangs start, if pods end as they say")
+	p.Forecasts.Text(t)
 }
 
 // Text implements [inspect.Answer].

@@ -39,7 +39,7 @@ func leave(with advice) claim { return claim{advice: with} }
 type advice struct {
 	// planned is the node that was planned for the pod ahead of the call, or "".
 	planned string
-	// left are the nodes that plans of the rescheduler keep the pod away from.
+	// left are the nodes that plans of the rescheduler, and what is booked, keep the pod away from.
 	left sets.Set[string]
 }
 
@@ -172,7 +172,7 @@ func (n *nominated) giveWay(q *request) bool {
 type Reservations interface {
 	// Claim returns the plans' decision about a pod that the scheduler asks about.
 	Claim(pod *cluster.Pod, profile *predicates.Profile) reservation.Claim
-	// LeftBy are the nodes that plans keep a pod away from.
+	// LeftBy are the nodes that plans, and what is booked, keep a pod away from.
 	LeftBy(pod *cluster.Pod) sets.Set[string]
 	// GiveWay gives up what plans keep on a node for a pod that no plan keeps out, and says whether to look again.
 	GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func(node *cluster.Node) bool) bool

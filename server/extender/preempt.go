@@ -54,6 +54,7 @@ func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(about, snap, nominated, e.reservations.Spared(about.pod))
+	p.left = e.reservations.LeftBy(about.pod)
 	enough, later := e.amongProposed(p, snap, proposed)
 	if len(enough) == 0 && !about.stranger && about.store.Profile.Offload {
 		enough = e.amongOthers(p, snap, proposed)
@@ -79,6 +80,9 @@ func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed
 	enough = victims{}
 	for _, some := range [][]proposal{ranked[:few], ranked[few:]} {
 		for _, proposal := range some {
+			if p.left.Has(proposal.node.Name) {
+				continue
+			}
 			if found := p.victims(proposal.node, e.planned(proposal.node.Pods), proposal.victims); found != nil {
 				enough[proposal.node.Name] = found
 			} else if p.spares(proposal.victims) {
@@ -97,7 +101,7 @@ func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed
 func (e *Extender) amongOthers(p *preemption, snap *cluster.Snapshot, proposed victims) victims {
 	all := victims{}
 	for node := range snap.Nodes() {
-		if proposed[node.Name] != nil {
+		if proposed[node.Name] != nil || p.left.Has(node.Name) {
 			continue
 		}
 		if found := p.choose(node, e.planned(node.Pods)); found != nil {
@@ -200,6 +204,8 @@ type preemption struct {
 	promised map[string][]*cluster.Pod
 	// spared are pods that plans of the rescheduler count on: they stay, even below the pod's priority.
 	spared sets.Set[types.UID]
+	// left are the nodes that the pod is kept away from: nobody is evicted there for it.
+	left sets.Set[string]
 }
 
 func newPreemption(

@@ -12,9 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
 	"muster.dev/muster/api/seeded"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -261,6 +264,25 @@ func TestAStrangerIsToldOfNobodyOnNodesThatItDidNotPropose(t *testing.T) {
 	args := extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: fullNodes(b, "a", "b")}
 	if got := servertest.Ask[extenderv1.ExtenderPreemptionResult](b.Bench, "preempt", args).NodeNameToMetaVictims; len(got) > 0 {
 		t.Errorf("it is told %v", got)
+	}
+}
+
+// Filter would keep the pod off the node when its victims are gone.
+func TestNobodyIsEvictedFromANodeThatIsBookedForOthers(t *testing.T) {
+	for _, booked := range []bool{false, true} {
+		b := newBench(t, benchOptions{profiles: offloaded, plans: clock.RealClock{}})
+		proposed := fullNodes(b, "b", "b")
+		if booked {
+			b.reservations.Book(&reservation.Booking{
+				Priority: 200, From: time.Now().Add(time.Hour), Own: func(*cluster.Pod) bool { return false },
+				Pods:    map[string][]*cluster.Pod{"n00": {cluster.NewPod(servertest.Pod("own", "1"))}},
+				Runtime: func(*cluster.Pod) (time.Duration, bool) { return 0, false },
+			})
+		}
+		got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: pinned("b"), NodeNameToMetaVictims: proposed})
+		if _, evicts := got["n00"]; evicts == booked {
+			t.Errorf("with a booking %t, pods are evicted from %v", booked, slices.Sorted(maps.Keys(got)))
+		}
 	}
 }
 
