@@ -42,7 +42,7 @@ func (o *Observer) Outlook(key membership.Key, ends []runtimes.End) (Outlook, bo
 	after := func(count int) Outlook {
 		found := Outlook{Priority: sought.Priority, Ends: ends[:count]}
 		found.Prospect, found.Places = o.rehearse(sought.Search, pods[:count], on[:count])
-		if o.lackingWithout(sought.Parts, pods[:count]) {
+		if o.machine.ports.lackingWithout(sought.Parts, pods[:count]) {
 			found.Found = min(found.Found, found.Wanted-1)
 		}
 		for _, part := range sought.Parts {
@@ -65,15 +65,6 @@ func (o *Observer) Outlook(key membership.Key, ends []runtimes.End) (Outlook, bo
 		best.Ends = ends[:next+1] // they end at the same time
 	}
 	return best, true
-}
-
-// lackingWithout reports whether there would be less of a resource than some groups are to have, though others were gone.
-func (o *Observer) lackingWithout(parts []core.Wanted, others []*cluster.Pod) bool {
-	parts = slices.Clone(parts)
-	for i := range parts {
-		parts[i].Own = slices.Concat(parts[i].Own, others)
-	}
-	return o.machine.ports.lacking(parts) != ""
 }
 
 // sought returns the search for a gang that is made by its profile. It reports false where places would not be looked for, except where

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -173,6 +174,19 @@ func (p *ports) mayRoam(pod *cluster.Pod) bool {
 	}
 	place := p.cluster.Assumed(pod.UID)
 	return place != "" && place != pod.Status.NominatedNodeName
+}
+
+// lackingWithout reports whether there would be less of a resource than some groups are to have, though others were gone.
+func (p *ports) lackingWithout(parts []core.Wanted, others []*cluster.Pod) bool {
+	for _, part := range parts {
+		if len(part.Resources) > 0 {
+			part.Own = slices.Concat(part.Own, others)
+			if p.lacking([]core.Wanted{part}) != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lacking names the resource whose free amount on all nodes together is less than one of some groups is to

@@ -55,11 +55,7 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 
 // FindWithout returns no nodes if there would still be less than members ask for.
 func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
-	parts := slices.Clone(s.Parts)
-	for i := range parts {
-		parts[i].Own = slices.Concat(parts[i].Own, without)
-	}
-	if p.lacking(parts) != "" {
+	if p.lackingWithout(s.Parts, without) {
 		return nil
 	}
 	deadline := p.budget.deadline()

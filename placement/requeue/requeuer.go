@@ -139,7 +139,7 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
 	if w == nil {
-		r.isStrange(uid, postponement{})
+		r.noteStranger(uid, postponement{})
 		return
 	}
 	w.refused = generation
@@ -157,11 +157,11 @@ func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64) {
 		w.postponed = postponement{node, generation}
 		return
 	}
-	r.isStrange(uid, postponement{node: node})
+	r.noteStranger(uid, postponement{node: node})
 }
 
-// isStrange remembers that a pod was refused that the watch has yet to show, or that waits no more.
-func (r *Requeuer) isStrange(uid types.UID, may postponement) {
+// noteStranger remembers that a pod was refused that the watch has yet to show, or that waits no more.
+func (r *Requeuer) noteStranger(uid types.UID, may postponement) {
 	if r.strangers.ItemCount() < mostStrangers {
 		r.strangers.SetDefault(string(uid), may)
 	}

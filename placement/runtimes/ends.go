@@ -78,7 +78,10 @@ func (e *Ends) see(pod *cluster.Pod, now time.Time) (at time.Time, known bool) {
 	}
 	e.Running++
 	if pod.DeletionTimestamp != nil { // the end of its grace
-		return later(pod.DeletionTimestamp.Time, now), true
+		if pod.DeletionTimestamp.After(now) {
+			return pod.DeletionTimestamp.Time, true
+		}
+		return now, true
 	}
 	runtime, known := Of(pod.Pod)
 	if !known {
@@ -91,16 +94,10 @@ func (e *Ends) see(pod *cluster.Pod, now time.Time) (at time.Time, known bool) {
 	if now.Sub(due) > runtime {
 		e.Doubted[pod.Namespace] = struct{}{}
 	}
-	for at, more := due, leastLate; ; at, more = due.Add(more), 2*more {
+	for at, more := due, leastLate; more < longest; at, more = due.Add(more), 2*more {
 		if at.After(now) {
 			return at, true
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return time.Time{}, false // late by years, or without a stamp
 }

@@ -133,6 +133,15 @@ func TestEndsAreToldByTheStampsOfTheAPIServerAlone(t *testing.T) {
 	}
 }
 
+func TestThePodOfAnotherAgeIsNotExpectedToEnd(t *testing.T) {
+	w := newWorld(t)
+	w.bound("newest", 0, says("5s"))
+	w.bound("without-a-stamp", 0, says("1m"), func(p *corev1.Pod) { p.Status.Conditions[0].LastTransitionTime = metav1.Time{} })
+	if ends, _ := w.ends(); len(ends) != 1 {
+		t.Errorf("ends are %v, want one", ends)
+	}
+}
+
 func TestNamespacesAreDoubtedWhosePodsRunForTwiceAsLongAsTheySay(t *testing.T) {
 	w := newWorld(t)
 	w.bound("newest", 0)

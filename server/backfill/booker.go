@@ -177,20 +177,17 @@ const mostIdle = 30 * time.Second
 // from returns when a gang has its places, on the clock of this process: with nothing to wait for it has had them since its booking was
 // due, or for as long as nobody books room for it.
 func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
-	if len(outlook.Ends) > 0 {
+	now := b.clock.Now()
+	switch last := b.last.Load(); {
+	case len(outlook.Ends) > 0:
 		return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)
+	case last.Key != key:
+		return now.Add(-mostIdle)
+	case last.From.Before(now):
+		return last.From
+	default:
+		return now
 	}
-	if last := b.last.Load(); last.Key == key {
-		return earlier(last.From, b.clock.Now())
-	}
-	return b.clock.Now().Add(-mostIdle)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, doubted runtimes.Doubts) *reservation.Booking {
