@@ -119,6 +119,7 @@ func (noPlans) Reserved([]*cluster.Pod) sets.Set[types.UID] { return nil }
 func (noPlans) Refresh()                                    {}
 func (noPlans) Spared(...*cluster.Pod) sets.Set[types.UID]  { return nil }
 func (noPlans) Left([]*cluster.Pod) sets.Set[string]        { return nil }
+func (noPlans) LeftByPlans([]*cluster.Pod) sets.Set[string] { return nil }
 
 // Nominate implements Client.
 func (p *process) Nominate(_ context.Context, pod *corev1.Pod, node string) error {

@@ -107,8 +107,10 @@ type Reservations interface {
 	Refresh()
 	// Spared are the pods that no eviction for the others may take.
 	Spared(preemptors ...*cluster.Pod) sets.Set[types.UID]
-	// Left are the nodes that some of the pods, or their kind, are moved off.
+	// Left are the nodes that some of the pods, or their kind, are moved off, or that are booked for others, and LeftByPlans the first
+	// of these alone.
 	Left(pods []*cluster.Pod) sets.Set[string]
+	LeftByPlans(pods []*cluster.Pod) sets.Set[string]
 }
 
 // Manager holds the gangs of a cluster together. It and its parts are safe for concurrent use.

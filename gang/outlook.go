@@ -28,12 +28,16 @@ type Outlook struct {
 func (o *Outlook) Fits() bool { return o.Found == o.Wanted }
 
 // Outlook returns the outlook of a gang by expected ends, the first one first. It reports false where places would not be looked for, as
-// Prospect does. Where fewer ends would do, it is of the fewest. It searches with several plans, each as long as one for a filter call
-// may be; nothing comes of them.
-func (o *Observer) Outlook(key membership.Key, ends []runtimes.End) (Outlook, bool) {
+// Prospect does. Where fewer ends would do, it is of the fewest. What is booked for others counts as free where over is said. It
+// searches with several plans, each as long as one for a filter call may be; nothing comes of them.
+func (o *Observer) Outlook(key membership.Key, ends []runtimes.End, over bool) (Outlook, bool) {
 	sought, ok := o.sought(key)
 	if !ok {
 		return Outlook{}, false
+	}
+	left := o.machine.ports.reservations.Left
+	if over {
+		left = o.machine.ports.reservations.LeftByPlans
 	}
 	pods, on := make([]*cluster.Pod, len(ends)), make([]string, len(ends))
 	for i, end := range ends {
@@ -41,7 +45,7 @@ func (o *Observer) Outlook(key membership.Key, ends []runtimes.End) (Outlook, bo
 	}
 	after := func(count int) Outlook {
 		found := Outlook{Priority: sought.Priority, Ends: ends[:count]}
-		found.Prospect, found.Places = o.rehearse(sought.Search, pods[:count], on[:count])
+		found.Prospect, found.Places = o.rehearse(sought.Search, left, pods[:count], on[:count])
 		if o.machine.ports.lackingWithout(sought.Parts, pods[:count]) {
 			found.Found = min(found.Found, found.Wanted-1)
 		}

@@ -3,6 +3,8 @@ package gang
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
@@ -37,10 +39,11 @@ func (o *Observer) Prospect(key membership.Key) (Prospect, bool) {
 	if !ok || o.machine.ports.lacking(sought.Parts) != "" {
 		return Prospect{}, false
 	}
-	found, _ := o.rehearse(sought.Search, nil, nil)
+	left := o.machine.ports.reservations.Left
+	found, _ := o.rehearse(sought.Search, left, nil, nil)
 	found.Cut = found.Cut || sought.InVain && found.Found == found.Wanted
 	if found.Found < found.Wanted && len(sought.Lower) > 0 {
-		if yielded, _ := o.rehearse(sought.Search, sought.Lower, sought.LowerOn); yielded.Found == yielded.Wanted {
+		if yielded, _ := o.rehearse(sought.Search, left, sought.Lower, sought.LowerOn); yielded.Found == yielded.Wanted {
 			yielded.Yielding = true
 			return yielded, true
 		}
@@ -65,24 +68,26 @@ func (o *Observer) First(pod *cluster.Pod) []membership.Key {
 	return o.machine.state.Lost(podPriority(pod), o.machine.view.Generation(), pod.UID)
 }
 
-// rehearse finds places for the members of all parts as a plan would, and takes none. Others give up theirs, on nodes. It also returns
-// the places of all that have to start together.
-func (o *Observer) rehearse(sought core.Search, others []*cluster.Pod, on []string) (Prospect, []placement.Place) {
+// rehearse finds places for the members of all parts as a plan would, and takes none. They go to no node that is left to others, and
+// others give up their places, on nodes. It also returns the places of all that have to start together.
+func (o *Observer) rehearse(
+	sought core.Search, left func([]*cluster.Pod) sets.Set[string], others []*cluster.Pod, on []string,
+) (Prospect, []placement.Place) {
 	pods := podsOf(sought.Parts)
 	plan := placement.New(sought.Store, pods, 0)
 	defer plan.Close()
-	plan.Avoid(o.machine.ports.reservations.Left(pods))
+	plan.Avoid(left(pods))
 	for i, pod := range others {
 		if node := plan.Snapshot().NodeByName(on[i]); node != nil {
 			plan.Take(pod, node.Index)
 		}
 	}
-	settled, left, together := rehearse(plan, sought, o.machine.clock.Now().Add(o.patience))
+	settled, missing, together := rehearse(plan, sought, o.machine.clock.Now().Add(o.patience))
 	p := Prospect{
 		Snapshot: plan.Snapshot(), Store: sought.Store, Cut: !together.Kept && (together.Cut || together.Late),
 		Own: ofPart(&sought.Parts[0], settled),
 	}
-	p.Wanted, p.Found = counts(left, &together)
+	p.Wanted, p.Found = counts(missing, &together)
 	for i := range together.Enough {
 		if lack := together.Enough[i].Lack; lack != nil && p.Lacks == "" {
 			p.Lacks = farOff(lack)

@@ -18,6 +18,7 @@ import (
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/requeue"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/placeholder"
 	"muster.dev/muster/rescheduler/reservation"
@@ -45,7 +46,8 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
 		gangs := newGangs(b, a, keeper, nil, profiles, nil, writer)
-		return &ahead{gangs: gangs, booker: newBooker(b, gangs, keeper), synced: v.synced, wait: v.wait}, nil // none of them runs
+		booker := newBooker(b, gangs, keeper, runtimes.NewHistory(b.Registry))
+		return &ahead{gangs: gangs, booker: booker, synced: v.synced, wait: v.wait}, nil // none of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
 	writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
@@ -56,7 +58,12 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		Alone:  func(pod *cluster.Pod) bool { return !membership.Left(pod) && gangs.Verbs.PlacesAlone(pod.UID) },
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
-	booker := newBooker(b, gangs, v.reservations)
+	history := runtimes.NewHistory(b.Registry)
+	booker := newBooker(b, gangs, v.reservations, history)
+	former, err := backfill.NewFormer(a.Core, history)
+	if err != nil {
+		return nil, err
+	}
 	devices := deallocation.New(deallocation.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Client: a.Core.ResourceV1(),
 	})
@@ -70,6 +77,11 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 			app.Part("finished pods", app.Always, func(ctx context.Context) {
 				if v.wait(ctx) == nil { // who owns them is known
 					pods.Run(ctx)
+				}
+			}),
+			app.Part("pods that have succeeded", app.Always, func(ctx context.Context) {
+				if b.Config.Gangs.ReserveAfter.Duration > 0 {
+					former.Run(ctx)
 				}
 			}),
 			app.Part("writes ahead of calls", app.Leading, writer.Run),
@@ -146,10 +158,10 @@ func newGangs(
 	return gang.New(options)
 }
 
-func newBooker(b *base, gangs *gang.Manager, keeper *reservation.Keeper) *backfill.Booker {
+func newBooker(b *base, gangs *gang.Manager, keeper *reservation.Keeper, history *runtimes.History) *backfill.Booker {
 	return backfill.New(backfill.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Gangs: gangs.Observer, Room: keeper,
-		After: b.Config.Gangs.ReserveAfter.Duration,
+		History: history, After: b.Config.Gangs.ReserveAfter.Duration,
 	})
 }
 

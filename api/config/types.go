@@ -257,8 +257,8 @@ type Gangs struct {
 	MaxHoldingPerNamespace int32 `json:"maxHoldingPerNamespace"`
 	// ReserveAfter is how long the first gang, by priority and then by age, waits before room in time is booked for it: pods
 	// of no higher priority stay off the nodes that it is to have, unless they end before it can start or fit beside it.
-	// Only pods that say how long they run are expected to end, by activeDeadlineSeconds or the annotation
-	// muster.dev/expected-runtime. Set it where large gangs wait for long behind small pods. Defaults to 0s, which books none.
+	// Pods are expected to end by activeDeadlineSeconds, the annotation muster.dev/expected-runtime, or as former pods of their
+	// workload have ended. Set it where large gangs wait for long behind small pods. Defaults to 0s, which books none.
 	ReserveAfter metav1.Duration `json:"reserveAfter"`
 	// Evict says who is evicted for a group without room, of pods with a lower priority: Whole (default), Members or
 	// Never. Change it when members of gangs are of use alone, or when no pod is to be evicted for another one.

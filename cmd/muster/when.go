@@ -10,10 +10,12 @@ func newWhenCommand() *cobra.Command {
 		Long: `when asks a muster that runs when a gang could start, if the pods that run end as expected.
 
 Pods say how long they run by spec.activeDeadlineSeconds or the annotation
-muster.dev/expected-runtime, as in 90s. The end of others is unknown. The answer is a time, and
-after how many ends that is, or 'no promise' where there is no room even after all ends that are
-expected. It holds for as long as nobody else takes the room: with gangs.reserveAfter muster
-books it for the first gang, by priority and then by age, that has waited for so long.
+muster.dev/expected-runtime, as in 90s. With gangs.reserveAfter muster learns it of others from
+former pods of the same workload. The end of the rest is unknown. The answer is a time, where ends
+are learned another one that is kept in nine of ten cases, and after how many ends that is; or
+'no promise' where there is no room even after all ends that are expected. It holds for as long as
+nobody else takes the room: with gangs.reserveAfter muster books it for the first gang, by
+priority and then by age, that has waited for so long.
 
 ` + whomItAsks + `
 

@@ -2,7 +2,9 @@ package runtimes
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,47 +17,64 @@ type End struct {
 	Pod  *cluster.Pod
 	Node *cluster.Node
 	At   time.Time // of the API server
+
+	longer []time.Duration // that former pods of its workload ran which ran for longer than it has, in order
+	start  time.Time
 }
 
 // Ends are the expected ends of pods that run.
 type Ends struct {
-	// Of has the ends of pods, the first ones first. Pods that say nothing are left out, and pods of DaemonSets, in whose place
-	// others come.
+	// Of has the ends of pods, the first ones first. A pod that says nothing, and whose workload is not known, is left out. So are pods
+	// of DaemonSets, in whose place others come. An end that is learned is the median of what it may be.
 	Of []End
-	// Running is how many pods run that are of no DaemonSet.
-	Running int
-	// Doubted are the namespaces of pods that have run for twice as long as they said: what other pods there say is not believed.
-	Doubted Doubts
-}
-
-// Doubts are namespaces whose pods are not believed.
-type Doubts map[string]struct{}
-
-// RuntimeOf returns how long a pod is believed to run from its start, and false if that is not known.
-func (d Doubts) RuntimeOf(pod *cluster.Pod) (runtime time.Duration, known bool) {
-	if _, doubted := d[pod.Namespace]; doubted {
-		return 0, false
-	}
-	return Of(pod.Pod)
+	// Running is how many pods run that are of no DaemonSet, and Learned how many of the ends are by former pods alone.
+	Running, Learned int
+	Estimates        Estimates
 }
 
 // See returns the expected ends of the pods of a snapshot. The clock sees their stamps.
-func See(snap *cluster.Snapshot, clock *Clock) Ends {
+func See(snap *cluster.Snapshot, clock *Clock, history *History) Ends {
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			clock.See(pod.CreationTimestamp.Time)
 		}
 	}
-	now, ends := clock.Now(), Ends{Doubted: Doubts{}}
+	ends := Ends{Estimates: Estimates{history, map[string]struct{}{}, map[workload]struct{}{}}}
+	l := look{Ends: &ends, now: clock.Now(), former: map[workload][]time.Duration{}}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
-			if at, known := ends.see(pod, now); known {
-				ends.Of = append(ends.Of, End{pod, node, at})
+			end := End{Pod: pod, Node: node}
+			if l.see(&end) {
+				ends.Of = append(ends.Of, end)
 			}
 		}
 	}
-	slices.SortFunc(ends.Of, func(a, b End) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod.UID, b.Pod.UID)) })
+	sortEnds(ends.Of)
 	return ends
+}
+
+// look is a look at all pods.
+type look struct {
+	*Ends
+	now    time.Time
+	former map[workload][]time.Duration // in order, of each workload that has been asked about
+}
+
+func sortEnds(ends []End) {
+	slices.SortFunc(ends, func(a, b End) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod.UID, b.Pod.UID)) })
+}
+
+// Drawn returns the same ends, as they may come as well: an end that is learned is drawn by the lot among the former pods that ran for
+// longer than this one has.
+func (e *Ends) Drawn(random *rand.Rand) []End {
+	drawn := slices.Clone(e.Of)
+	for i := range drawn {
+		if end := &drawn[i]; len(end.longer) > 0 {
+			end.At = end.start.Add(end.longer[random.IntN(len(end.longer))])
+		}
+	}
+	sortEnds(drawn)
+	return drawn
 }
 
 // startOf returns when a pod was bound, and false if it is not, as far as the watch shows.
@@ -66,38 +85,68 @@ func startOf(pod *cluster.Pod) (start time.Time, runs bool) {
 	return pod.True(corev1.PodScheduled)
 }
 
+// see finds out when a pod is expected to end. A start that is yet to come is of another clock, as of a pod that a kubelet has made.
+func (l *look) see(end *End) (known bool) {
+	pod := end.Pod
+	start, runs := startOf(pod)
+	if !runs || pod.OfDaemonSet() {
+		return false
+	}
+	l.Running++
+	if pod.DeletionTimestamp != nil { // the end of its grace
+		if end.At = l.now; pod.DeletionTimestamp.After(l.now) {
+			end.At = pod.DeletionTimestamp.Time
+		}
+		return true
+	}
+	if end.start = start; start.After(l.now) {
+		end.start = l.now
+	}
+	if runtime, says := said(pod.Pod); says {
+		if l.now.Sub(end.start) > 2*runtime {
+			l.Estimates.namespaces[pod.Namespace] = struct{}{}
+		}
+		return end.due(runtime, l.now)
+	}
+	return l.learned(end)
+}
+
+// learned finds out when a pod ends by the former ones of its workload.
+func (l *look) learned(end *End) (known bool) {
+	of := workloadOf(end.Pod.Pod)
+	former, asked := l.former[of]
+	if !asked {
+		former = l.Estimates.history.former(of)
+		l.former[of] = former
+	}
+	if len(former) == 0 {
+		return false
+	}
+	l.Learned++
+	age := l.now.Sub(end.start)
+	if age > 2*most(former) {
+		l.Estimates.workloads[of] = struct{}{}
+	}
+	shorter := sort.Search(len(former), func(i int) bool { return former[i] > age })
+	if end.longer = former[shorter:]; len(end.longer) > 0 {
+		end.At = end.start.Add(end.longer[(len(end.longer)-1)/2])
+		return true
+	}
+	return end.due(former[len(former)-1], l.now)
+}
+
 // leastLate is the time that a pod is given that is late.
 const leastLate = 10 * time.Second
 
-// see returns when a pod is expected to end. One that is late is given some time, and twice as long each time that this is over. A start
-// that is yet to come is of another clock, as of a pod that a kubelet has made.
-func (e *Ends) see(pod *cluster.Pod, now time.Time) (at time.Time, known bool) {
-	start, runs := startOf(pod)
-	if !runs || pod.OfDaemonSet() {
-		return time.Time{}, false
-	}
-	e.Running++
-	if pod.DeletionTimestamp != nil { // the end of its grace
-		if pod.DeletionTimestamp.After(now) {
-			return pod.DeletionTimestamp.Time, true
-		}
-		return now, true
-	}
-	runtime, known := Of(pod.Pod)
-	if !known {
-		return time.Time{}, false
-	}
-	if start.After(now) {
-		start = now
-	}
-	due := start.Add(runtime)
-	if now.Sub(due) > runtime {
-		e.Doubted[pod.Namespace] = struct{}{}
-	}
+// due sets when a pod ends that is due after a runtime. One that is late is given some time, and twice as long each time that this is
+// over. It reports false for one that is late by years, or has no stamp.
+func (end *End) due(runtime time.Duration, now time.Time) (known bool) {
+	due := end.start.Add(runtime)
 	for at, more := due, leastLate; more < longest; at, more = due.Add(more), 2*more {
 		if at.After(now) {
-			return at, true
+			end.At = at
+			return true
 		}
 	}
-	return time.Time{}, false // late by years, or without a stamp
+	return false
 }

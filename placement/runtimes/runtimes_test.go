@@ -47,7 +47,7 @@ func TestAPodSaysHowLongItRuns(t *testing.T) {
 			for _, f := range test.says {
 				f(pod)
 			}
-			if got, known := Of(pod); known != test.known || known && got != test.want {
+			if got, known := said(pod); known != test.known || known && got != test.want {
 				t.Errorf("it runs for %s, known: %t, want %s, %t", got, known, test.want, test.known)
 			}
 		})
@@ -60,6 +60,7 @@ type world struct {
 	cluster *cluster.Cluster
 	here    *clocktesting.FakeClock
 	stamps  *Clock
+	history *History
 }
 
 const ahead = 24 * time.Hour
@@ -67,7 +68,7 @@ const ahead = 24 * time.Hour
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, here: clocktesting.NewFakeClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))}
-	w.stamps = NewClock(w.here)
+	w.stamps, w.history = NewClock(w.here), NewHistory(prometheus.NewRegistry())
 	w.cluster = cluster.New(cluster.Options{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: time.Hour, Live: true,
 	})
@@ -99,11 +100,11 @@ func (w *world) bound(name string, ago time.Duration, change ...func(*corev1.Pod
 
 // ends says when pods end, from now.
 func (w *world) ends() (ends []string, doubted int) {
-	all := See(w.cluster.Snapshot(), w.stamps)
+	all := See(w.cluster.Snapshot(), w.stamps, w.history)
 	for _, end := range all.Of {
 		ends = append(ends, fmt.Sprint(end.Pod.Name, " in ", w.stamps.Here(end.At).Sub(w.here.Now())))
 	}
-	return ends, len(all.Doubted)
+	return ends, len(all.Estimates.namespaces)
 }
 
 func TestEndsAreToldByTheStampsOfTheAPIServerAlone(t *testing.T) {

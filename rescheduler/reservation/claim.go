@@ -114,8 +114,9 @@ func hasCome(pod *cluster.Pod, plan types.UID, step int, reservations map[types.
 
 // Left implements [muster.dev/muster/gang.Reservations].
 func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
-	if !k.inForce.Load() && k.booked.Load() == nil {
-		return nil
+	left := k.LeftByPlans(pods)
+	if k.booked.Load() == nil {
+		return left
 	}
 	byStore := map[*predicates.VerdictStore][]*cluster.Pod{}
 	for _, pod := range pods {
@@ -123,17 +124,22 @@ func (k *Keeper) Left(pods []*cluster.Pod) sets.Set[string] {
 			byStore[store] = append(byStore[store], pod)
 		}
 	}
-	left := sets.New[string]()
 	for store, alike := range byStore {
 		left = left.Union(k.leftTo(alike, store))
 	}
+	return left
+}
+
+// LeftByPlans implements [muster.dev/muster/gang.Reservations].
+func (k *Keeper) LeftByPlans(pods []*cluster.Pod) sets.Set[string] {
 	if !k.inForce.Load() {
-		return left
+		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for store, alike := range byStore {
-		for _, pod := range alike {
+	left := sets.New[string]()
+	for _, pod := range pods {
+		if store := k.profiles.Of(pod.Spec.SchedulerName); store != nil {
 			left = left.Union(k.left(pod, store.Profile))
 		}
 	}

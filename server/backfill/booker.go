@@ -32,6 +32,7 @@ type Options struct {
 	Cluster    *cluster.Cluster
 	Gangs      Gangs
 	Room       Room
+	History    *runtimes.History
 	// After is how long a gang waits before room is booked for it, 0 for ever.
 	After time.Duration
 }
@@ -39,7 +40,7 @@ type Options struct {
 // Gangs tells of gangs, as a [gang.Observer] does.
 type Gangs interface {
 	Report() []core.Summary
-	Outlook(key membership.Key, ends []runtimes.End) (gang.Outlook, bool)
+	Outlook(key membership.Key, ends []runtimes.End, over bool) (gang.Outlook, bool)
 }
 
 // Room is where room is booked, as by a [reservation.Keeper].
@@ -56,6 +57,7 @@ type Booker struct {
 	room    Room
 	after   time.Duration
 	stamps  *runtimes.Clock
+	history *runtimes.History
 	booked  *prometheus.GaugeVec
 
 	// Only Run uses these. When a booking may be made again, by when it is, and the generation and the gangs of the last time.
@@ -65,6 +67,7 @@ type Booker struct {
 	vain      map[membership.Key]time.Time // until when others have the turn of gangs that can have no booking
 
 	last        atomic.Pointer[Booked]
+	promises    *promises
 	forecasting sync.Mutex
 }
 
@@ -78,7 +81,8 @@ type Booked struct {
 // New returns a Booker that books nothing until it is run.
 func New(o Options) *Booker {
 	b := &Booker{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, gangs: o.Gangs, room: o.Room, after: o.After, stamps: runtimes.NewClock(o.Clock),
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, gangs: o.Gangs, room: o.Room, after: o.After,
+		stamps: runtimes.NewClock(o.Clock), history: o.History, promises: newPromises(o.Registerer),
 		booked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "muster_booked_pods",
 			Help: "Pods of the gang for which room is booked that have to start together, by its namespace; none without a booking.",
@@ -105,15 +109,20 @@ func (b *Booker) Run(ctx context.Context) {
 	}
 	defer b.book(&Booked{}, nil)
 	b.next, b.due, b.waited, b.vain = time.Time{}, time.Time{}, nil, nil
-	runtimes.See(b.cluster.Snapshot(), b.stamps) // after a restart, how long gangs have waited
+	runtimes.See(b.cluster.Snapshot(), b.stamps, b.history) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)
 	defer ticker.Stop()
+	var forecasting sync.WaitGroup
+	defer forecasting.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
 			b.look()
+			if booked := b.Booked(); booked.Pods > 0 && !b.promises.made(booked.Key) {
+				forecasting.Go(func() { b.promise(booked.Key) })
+			}
 		}
 	}
 }
@@ -127,7 +136,9 @@ func (b *Booker) look() {
 	if now.Before(b.next) {
 		return
 	}
-	waiting := b.waiting()
+	gangs := b.report()
+	b.promises.hold(gangs, now)
+	waiting := b.waiting(gangs)
 	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
 		return
 	}
@@ -147,7 +158,7 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 	if len(waiting) == 0 {
 		return &Booked{}, nil
 	}
-	ends := runtimes.See(snap, b.stamps)
+	ends := runtimes.See(snap, b.stamps, b.history)
 	tried := 0
 	for _, key := range waiting {
 		if until := b.vain[key]; now.Before(until) {
@@ -157,14 +168,14 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 		if tried == mostTried {
 			break
 		}
-		outlook, ok := b.gangs.Outlook(key, ends.Of)
+		outlook, ok := b.gangs.Outlook(key, ends.Of, true)
 		if !ok {
 			continue
 		}
 		tried++
 		booked := Booked{Key: key, Pods: len(outlook.Places), From: b.from(key, &outlook)}
 		if outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) && now.Sub(booked.From) < mostIdle {
-			return &booked, b.booking(&booked, &outlook, ends.Doubted)
+			return &booked, b.booking(&booked, &outlook, &ends.Estimates)
 		}
 		vain[key] = now.Add(atLeast)
 	}
@@ -190,11 +201,11 @@ func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
 	}
 }
 
-func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, doubted runtimes.Doubts) *reservation.Booking {
+func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, estimates *runtimes.Estimates) *reservation.Booking {
 	gangs := outlook.Gangs // and nothing else of it is kept
 	booking := &reservation.Booking{
 		Priority: outlook.Priority, From: booked.From, Pods: map[string][]*cluster.Pod{}, Ending: sets.New[types.UID](),
-		Runtime: doubted.RuntimeOf,
+		Runtime: estimates.Most,
 		Own: func(pod *cluster.Pod) bool {
 			key, member := membership.Of(pod)
 			return member && slices.Contains(gangs, key)
@@ -247,12 +258,17 @@ func (b *Booker) book(booked *Booked, booking *reservation.Booking) {
 		slog.Int("pods", booked.Pods), slog.Time("from", booked.From))
 }
 
-// waiting returns the gangs that have waited for long enough, the first one by priority and age first.
-func (b *Booker) waiting() (keys []membership.Key) {
+// report returns how far all gangs are. The clock sees their stamps.
+func (b *Booker) report() []core.Summary {
 	all := b.gangs.Report()
 	for i := range all {
 		b.stamps.See(all[i].Since)
 	}
+	return all
+}
+
+// waiting returns the gangs that have waited for long enough, the first one by priority and age first.
+func (b *Booker) waiting(all []core.Summary) (keys []membership.Key) {
 	waiting := slices.DeleteFunc(all, func(s core.Summary) bool {
 		return s.Lacking == 0 || s.Short() > 0 || s.Since.IsZero() || b.stamps.Now().Sub(s.Since) < b.after
 	})

@@ -265,6 +265,34 @@ func TestRoomIsBookedForTheGangOfTheHighestPriority(t *testing.T) {
 	})
 }
 
+// What is booked for one gang is no obstacle to the next one whose turn it is.
+func TestAGangThatComesBeforeAnotherTakesItsBooking(t *testing.T) {
+	asks := func(cpus string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(cpus) }
+	}
+	run(t, 10*time.Second, func(w *world) {
+		w.nodes(4, 4)
+		for i := range 4 {
+			says := time.Duration(i/2) * time.Hour // two of unknown ends
+			w.queue(pod(fmt.Sprint("first-", i), says, asks("4")))
+		}
+		none := func(int) {}
+		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.queue(pod("o-0", 0, asks("4"), inGang("o", 2)))
+		w.pass(1, none, forLong("o"))
+		w.gangOf("y", 4, asks("2"))
+		w.pass(15, none, forLong("o"))
+		if got := w.booker.Booked(); got.Key.Name != "y" {
+			t.Fatalf("room is booked for %v, want the one gang that is complete", got)
+		}
+		w.queue(pod("o-1", 0, asks("4"), inGang("o", 2)))
+		w.pass(15, none, forLong("o"))
+		if got := w.booker.Booked(); got.Key.Name != "o" {
+			t.Errorf("room is booked for %v, want the gang that has waited for longest", got)
+		}
+	})
+}
+
 // Gangs that can have no booking do not keep others from having one, nor does a gang that has room and does not start.
 func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"no": "where"} }

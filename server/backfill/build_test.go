@@ -25,6 +25,7 @@ import (
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
@@ -40,6 +41,7 @@ type world struct {
 	store   *predicates.VerdictStore
 	keeper  *reservation.Keeper
 	gangs   *gang.Manager
+	history *runtimes.History
 	booker  *Booker
 	log     *logged
 
@@ -88,8 +90,10 @@ func run(t *testing.T, after time.Duration, test func(w *world)) {
 			Epoch: func() record.Epoch { return record.Epoch{} }, Profiles: profiles, Reservations: w.keeper,
 			Limits: gang.DefaultLimits(30*time.Second, 5*time.Second, 30*time.Second),
 		})
+		w.history = runtimes.NewHistory(registry)
 		w.booker = New(Options{
-			Logger: slog.New(w.log), Registerer: registry, Clock: now, Cluster: w.cluster, Gangs: w.gangs.Observer, Room: w.keeper, After: after,
+			Logger: slog.New(w.log), Registerer: registry, Clock: now, Cluster: w.cluster, Gangs: w.gangs.Observer, Room: w.keeper,
+			History: w.history, After: after,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup

@@ -2,12 +2,15 @@ package backfill
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/placement/runtimes"
 )
@@ -34,16 +37,19 @@ type Forecast struct {
 	Gang    string  `json:"gang"` // namespace/name
 	Label   string  `json:"label"`
 	Outcome Outcome `json:"outcome"`
-	// At is when it could start, by the clock of muster, and InSeconds how long that is from now.
+	// At is when it could start, by the clock of muster, and InSeconds how long that is from now. Where ends are learned from former
+	// pods, it is as likely to be earlier as later. In nine of ten cases it is no later than By.
 	At        time.Time `json:"at,omitzero"`
 	InSeconds float64   `json:"inSeconds,omitempty"`
+	By        time.Time `json:"by,omitzero"`
 	// Ends is how many pods have to end first on the nodes that the gang would have, and Last the last one, namespace/name.
 	Ends int    `json:"ends,omitempty"`
 	Last string `json:"last,omitempty"`
 	// Booked says that others are kept off these nodes until then.
 	Booked bool `json:"booked,omitempty"`
-	// Expected is of how many pods an end is expected at all, of Running.
+	// Expected is of how many pods an end is expected at all, of Running, and Learned of how many by former pods alone.
 	Expected int `json:"expected"`
+	Learned  int `json:"learned,omitempty"`
 	Running  int `json:"running"`
 	// Why it waits, in words.
 	Why string `json:"why,omitempty"`
@@ -61,10 +67,7 @@ func (b *Booker) When(name types.NamespacedName) (*Forecasts, bool) {
 		return nil, false
 	}
 	defer b.forecasting.Unlock()
-	all := b.gangs.Report()
-	for i := range all {
-		b.stamps.See(all[i].Since)
-	}
+	all := b.report()
 	forecasts := &Forecasts{Gangs: []Forecast{}}
 	for i := range all {
 		if all[i].Name == name.String() {
@@ -80,10 +83,10 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 		return f
 	}
 	snap := b.cluster.Snapshot()
-	ends := runtimes.See(snap, b.stamps)
-	f.Expected, f.Running = len(ends.Of), ends.Running
+	ends := runtimes.See(snap, b.stamps, b.history)
+	f.Expected, f.Learned, f.Running = len(ends.Of), ends.Learned, ends.Running
 	f.Booked = b.Booked().Key == keyOf(s)
-	outlook, ok := b.gangs.Outlook(keyOf(s), ends.Of)
+	outlook, ok := b.gangs.Outlook(keyOf(s), ends.Of, false)
 	switch {
 	case !ok:
 		f.Outcome = NotPlanned
@@ -94,10 +97,40 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 	default:
 		f.Outcome = Later
 		f.At = b.from(keyOf(s), &outlook)
+		f.By = f.At
+		if ends.Learned > 0 {
+			f.At, f.By = b.drawn(keyOf(s), &ends, f.At)
+		}
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
 		f.waitsFor(&outlook)
 	}
 	return f
+}
+
+const (
+	// lots is how many times the ends are drawn for a forecast: one of ten starts alike is later than the last one of nine.
+	lots = 9
+	// drawing is how long they are drawn at most.
+	drawing = 3 * time.Second
+)
+
+// drawn returns when a gang has its places by ends that are drawn: in the middle of the cases, and in the last one. Without the time to
+// draw enough of them the last one is not known, and zero.
+func (b *Booker) drawn(key membership.Key, ends *runtimes.Ends, expected time.Time) (at, by time.Time) {
+	var cases []time.Time
+	random, began := rand.New(rand.NewPCG(lots, 0)), b.clock.Now() // of the same ends the same is said
+	for len(cases) < lots && b.clock.Since(began) < drawing {
+		outlook, ok := b.gangs.Outlook(key, ends.Drawn(random), false)
+		if !ok || !outlook.Fits() {
+			break
+		}
+		cases = append(cases, b.from(key, &outlook))
+	}
+	slices.SortFunc(cases, time.Time.Compare)
+	if len(cases) < lots {
+		return expected, time.Time{}
+	}
+	return cases[lots/2], cases[lots-1]
 }
 
 // waitsFor counts the pods that have to end on the nodes of a gang.
@@ -130,6 +163,8 @@ func (f *Forecasts) Promises() bool {
 	return true
 }
 
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
+
 // String says the forecast in words.
 func (f *Forecast) String() string {
 	switch f.Outcome {
@@ -137,8 +172,11 @@ func (f *Forecast) String() string {
 		return f.Gang + " has room now"
 	case Later:
 		in := time.Duration(f.InSeconds * float64(time.Second)).Round(time.Second)
-		text := fmt.Sprintf("%s starts about %s, in %s, when %d pods have ended, the last one %s",
-			f.Gang, f.At.UTC().Format("15:04:05 MST"), max(in, 0), f.Ends, f.Last)
+		text := fmt.Sprintf("%s starts about %s, in %s", f.Gang, clockTime(f.At), max(in, 0))
+		if f.By.After(f.At) {
+			text += ", in nine of ten cases by " + clockTime(f.By)
+		}
+		text += fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)
 		if f.Booked {
 			return text + "; room is booked for it"
 		}

@@ -22,6 +22,7 @@ import (
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/app"
@@ -129,6 +130,7 @@ func newBench(t testing.TB, o benchOptions) *bench {
 		pages.Gangs, verbs.Gangs = gangs.Observer, gangs.Verbs
 		pages.Forecasts = backfill.New(backfill.Options{
 			Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Gangs: gangs.Observer, Room: b.reservations,
+			History: runtimes.NewHistory(registry),
 		})
 	}
 	if o.ahead != nil {

@@ -1,0 +1,217 @@
+package runtimes
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/muster/cluster"
+)
+
+// ownedBy makes a Job the controller of a pod.
+func ownedBy(job string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job, Controller: new(true)}}
+	}
+}
+
+// succeeded is a pod that ran for a time.
+func succeeded(name string, ran time.Duration, change ...func(*corev1.Pod)) *corev1.Pod {
+	start := metav1.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	end := func(at time.Duration) corev1.ContainerStatus {
+		return corev1.ContainerStatus{State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(start.Add(at))},
+		}}
+	}
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodSucceeded, StartTime: &start, ContainerStatuses: []corev1.ContainerStatus{end(ran / 2), end(ran), end(ran / 3)},
+		},
+	}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+// most is how long a pod is believed to run at most, 0 for unknown.
+func (w *world) most(name string, change ...func(*corev1.Pod)) time.Duration {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
+	for _, f := range change {
+		f(pod)
+	}
+	ends := See(w.cluster.Snapshot(), w.stamps, w.history)
+	runtime, known := ends.Estimates.Most(cluster.NewPod(pod))
+	if !known {
+		return 0
+	}
+	return runtime
+}
+
+func TestPodsAreOfOneWorkloadWhateverIsMadeUpInTheirNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"train-x7f2k":            "train",
+		"train-0-x7f2k":          "train",
+		"train-29384020-x7f2k":   "train",
+		"train-29384020-3-x7f2k": "train",
+		"mpi-worker-3":           "mpi-worker",
+		"mpi-launcher":           "mpi-launcher",
+		"js-workers-0-12-bcdfg":  "js-workers",
+		"stage2-x7f2k":           "stage2",
+		"a-small":                "a-small",
+		"train-24567":            "train",
+		"7":                      "7",
+		"2024-11":                "2024",
+		"-7":                     "-7",
+		"":                       "",
+		"x7f2k":                  "x7f2k",
+	} {
+		if got := stem(name); got != want {
+			t.Errorf("%q is of %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestRuntimesAreLearnedFromFormerPods(t *testing.T) {
+	w := newWorld(t)
+	learn := func(name string, ran time.Duration, change ...func(*corev1.Pod)) {
+		w.history.Learn(succeeded(name, ran, change...))
+	}
+	job := ownedBy("train")
+	for i := range 2 {
+		learn(fmt.Sprintf("train-%d", i), time.Minute, job)
+	}
+	learn("train-2", time.Hour, job, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	learn("train-2", time.Hour, job, func(p *corev1.Pod) { p.Status.StartTime = nil })
+	learn("train-2", -time.Hour, job)
+	learn("train-2", 0, job)
+	learn("train-2", time.Hour) // of nobody
+	learn("train-2", time.Hour, job, func(p *corev1.Pod) { p.Namespace = "other" })
+	learn("serve-2", time.Hour, job)
+	if got := w.most("train-9", job); got != 0 {
+		t.Errorf("after two former pods %s is expected of the next", got)
+	}
+	learn("train-2", 3*time.Minute, job)
+	if got := w.most("train-9", job); got != 3*time.Minute {
+		t.Errorf("after three former pods %s is expected of the next at most, want the longest", got)
+	}
+	if got := w.most("train-9", job, says("5s")); got != 5*time.Second {
+		t.Errorf("%s is expected of a pod that says 5s", got)
+	}
+	for i := range 97 {
+		learn(fmt.Sprintf("train-%d", 3+i), time.Duration(i+4)*time.Minute, job)
+	}
+	if got := w.most("train-9", job); got != 98*time.Minute { // the 30th of the last 32
+		t.Errorf("after 100 former pods %s is expected of the next at most, want 98m", got)
+	}
+	if got := testutil.ToFloat64(w.history.outcomes.WithLabelValues("longer")); got != 97 {
+		t.Errorf("%g runtimes are counted as longer than expected, want 97", got)
+	}
+}
+
+func TestEndsAreLearnedFromFormerPodsThatRanLonger(t *testing.T) {
+	w := newWorld(t)
+	for i, seconds := range []int{50, 10, 40, 20, 30} {
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Duration(seconds)*time.Second))
+	}
+	w.bound("unknown", 0)
+	w.bound("train-5", 5*time.Second)
+	w.bound("train-6", 30*time.Second)
+	w.bound("train-7", 55*time.Second)
+	ends, _ := w.ends()
+	want := []string{"train-7 in 5s", "train-6 in 10s", "train-5 in 25s"} // late, of 40 and 50, of all
+	if !slices.Equal(ends, want) {
+		t.Errorf("ends are %v, want %v", ends, want)
+	}
+	seen := See(w.cluster.Snapshot(), w.stamps, w.history)
+	if seen.Running != 4 || seen.Learned != 3 {
+		t.Errorf("%d of %d ends are learned, want 3 of 4", seen.Learned, seen.Running)
+	}
+	drawn := map[string]map[int]bool{}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		all := seen.Drawn(random)
+		if !slices.IsSortedFunc(all, func(a, b End) int { return a.At.Compare(b.At) }) {
+			t.Fatal("ends that are drawn are in no order")
+		}
+		for _, end := range all {
+			if drawn[end.Pod.Name] == nil {
+				drawn[end.Pod.Name] = map[int]bool{}
+			}
+			drawn[end.Pod.Name][int(w.stamps.Here(end.At).Sub(w.here.Now()).Seconds())] = true
+		}
+	}
+	wantDrawn := map[string]map[int]bool{
+		"train-5": {5: true, 15: true, 25: true, 35: true, 45: true}, "train-6": {10: true, 20: true}, "train-7": {5: true},
+	}
+	if diff := cmp.Diff(wantDrawn, drawn); diff != "" {
+		t.Errorf("ends that are drawn (-want +got):\n%s", diff)
+	}
+	if again, _ := w.ends(); !slices.Equal(again, want) {
+		t.Errorf("after the lots ends are %v, want %v", again, want)
+	}
+}
+
+func TestAWorkloadIsDoubtedWhosePodRunsForTwiceAsLongAsFormerOnes(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
+		w.history.Learn(succeeded(fmt.Sprintf("serve-%d", i), time.Minute))
+	}
+	w.bound("train-5", 119*time.Second)
+	w.bound("newest", 0)
+	if got := w.most("train-6"); got != time.Minute {
+		t.Errorf("%s is expected beside a pod that is late, want 1m", got)
+	}
+	w.here.Step(2 * time.Second)
+	if got := w.most("train-6"); got != 0 {
+		t.Errorf("%s is expected beside a pod that has run for twice as long", got)
+	}
+	if got := w.most("serve-6"); got != time.Minute {
+		t.Errorf("%s is expected of another workload, want 1m", got)
+	}
+}
+
+func TestATenantPushesNoHistoryOfOthersOut(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
+	}
+	for i := range 10 * mostWorkloads {
+		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), time.Minute, func(p *corev1.Pod) { p.Namespace = "tenant" }))
+	}
+	if got := w.most("train-3"); got != time.Minute {
+		t.Errorf("%s is expected after another namespace had many workloads, want 1m", got)
+	}
+	if workloads, _ := w.history.find(workload{namespace: "tenant"}); workloads.Len() != mostWorkloads {
+		t.Errorf("of %d workloads of a namespace runtimes are kept, want %d", workloads.Len(), mostWorkloads)
+	}
+}
+
+func TestTheNinthOfTenIsExpectedAtMost(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for _, count := range []int{9, 10, 19, 32} {
+		longer, of := 0, 20000
+		for range of {
+			former := make([]time.Duration, count)
+			for i := range former {
+				former[i] = time.Duration(random.ExpFloat64() * float64(time.Minute))
+			}
+			slices.Sort(former)
+			if time.Duration(random.ExpFloat64()*float64(time.Minute)) > most(former) {
+				longer++
+			}
+		}
+		if share := float64(longer) / float64(of); share > 0.105 {
+			t.Errorf("after %d former pods %.3f of the next ran for longer", count, share)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"muster.dev/muster/placement/runtimes"
+)
+
+// Former follows the pods that have succeeded, and learns how long they ran: after a restart of all that the API server has still.
+type Former struct {
+	informer cache.SharedIndexInformer
+}
+
+// NewFormer returns a Former that learns nothing until it is run.
+func NewFormer(client kubernetes.Interface, history *runtimes.History) (*Former, error) {
+	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.OneTermEqualSelector("status.phase", string(corev1.PodSucceeded)).String()
+	})
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
+		if pod, ok := object.(*corev1.Pod); ok {
+			history.Learn(pod)
+		}
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("follow pods that have succeeded: %w", err)
+	}
+	if err := informer.SetTransform(trim); err != nil {
+		return nil, fmt.Errorf("follow pods that have succeeded: %w", err)
+	}
+	return &Former{informer}, nil
+}
+
+// Run learns until the context ends.
+func (f *Former) Run(ctx context.Context) { f.informer.RunWithContext(ctx) }
+
+// trim keeps of a pod what [runtimes.History.Learn] reads.
+func trim(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	kept := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+		Status:     corev1.PodStatus{Phase: pod.Status.Phase, StartTime: pod.Status.StartTime},
+	}
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		kept.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		kept.Status.ContainerStatuses = append(kept.Status.ContainerStatuses, corev1.ContainerStatus{
+			State: corev1.ContainerState{Terminated: ended(&pod.Status.ContainerStatuses[i])},
+		})
+	}
+	return kept, nil
+}
+
+func ended(status *corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	if status.State.Terminated == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{FinishedAt: status.State.Terminated.FinishedAt}
+}
