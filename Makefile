@@ -386,6 +386,10 @@ bench-rescheduler: ## Hold plans of the rescheduler against an exact solver (cbc
 bench-topology: ## Hold places of gangs near each other against an exact solver (cbc, if installed) and the rules of others, and measure how long they take (DEMO_DATA=DIR)
 	cd e2e/bench && go run ./cmd/benchtopology $(BENCH_FLAGS)
 
+.PHONY: bench-backfill
+bench-backfill: ## Replay jobs in simulated time with room in time, without it, and by the rules of batch systems (DEMO_DATA=DIR, BACKFILL_HOURS=24)
+	cd e2e/bench && BACKFILL_HOURS=$${BACKFILL_HOURS:-24} go test ./jobs -run '^TestFigures$$' -count=1 -timeout 2h -v
+
 .PHONY: bench-auto
 bench-auto: ## Have the rescheduler in mode Auto consolidate 500 nodes, and live a day beside a stand-in for an autoscaler (BENCH_PARTS, BENCH_DAY)
 	cd e2e/bench && go run ./cmd/benchauto $(if $(BENCH_PARTS),-parts $(BENCH_PARTS)) $(if $(BENCH_DAY),-day $(BENCH_DAY)) $(BENCH_FLAGS)

@@ -18,18 +18,22 @@ type End struct {
 	Node *cluster.Node
 	At   time.Time // of the API server
 
-	longer []time.Duration // that former pods of its workload ran which ran for longer than it has, in order
-	start  time.Time
+	start time.Time
+	// The values of its source by which it runs for longer than it has, in order, and their unit.
+	longer []float64
+	unit   time.Duration
 }
 
 // Ends are the expected ends of pods that run.
 type Ends struct {
 	// Of has the ends of pods, the first ones first. A pod that says nothing, and whose workload is not known, is left out. So are pods
-	// of DaemonSets, in whose place others come. An end that is learned is the median of what it may be.
+	// of DaemonSets, in whose place others come. An end is the median of what it may be.
 	Of []End
 	// Running is how many pods run that are of no DaemonSet, and Learned how many of the ends are by former pods alone.
 	Running, Learned int
-	Estimates        Estimates
+	// Unsure says that some of the ends may be others as well: see Drawn.
+	Unsure    bool
+	Estimates Estimates
 }
 
 // See returns the expected ends of the pods of a snapshot. The clock sees their stamps.
@@ -39,8 +43,8 @@ func See(snap *cluster.Snapshot, clock *Clock, history *History) Ends {
 			clock.See(pod.CreationTimestamp.Time)
 		}
 	}
-	ends := Ends{Estimates: Estimates{history, map[string]struct{}{}, map[workload]struct{}{}}}
-	l := look{Ends: &ends, now: clock.Now(), former: map[workload][]time.Duration{}}
+	ends := Ends{Estimates: Estimates{history, map[source][]float64{}}}
+	l := look{Ends: &ends, now: clock.Now(), values: map[source][]float64{}}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
 			end := End{Pod: pod, Node: node}
@@ -57,20 +61,20 @@ func See(snap *cluster.Snapshot, clock *Clock, history *History) Ends {
 type look struct {
 	*Ends
 	now    time.Time
-	former map[workload][]time.Duration // in order, of each workload that has been asked about
+	values map[source][]float64 // of each source that has been asked about
 }
 
 func sortEnds(ends []End) {
 	slices.SortFunc(ends, func(a, b End) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod.UID, b.Pod.UID)) })
 }
 
-// Drawn returns the same ends, as they may come as well: an end that is learned is drawn by the lot among the former pods that ran for
-// longer than this one has.
+// Drawn returns the same ends, as they may come as well: each is drawn by the lot among the former pods by which this one runs for longer
+// than it has.
 func (e *Ends) Drawn(random *rand.Rand) []End {
 	drawn := slices.Clone(e.Of)
 	for i := range drawn {
 		if end := &drawn[i]; len(end.longer) > 0 {
-			end.At = end.start.Add(end.longer[random.IntN(len(end.longer))])
+			end.At = end.start.Add(times(end.longer[random.IntN(len(end.longer))], end.unit))
 		}
 	}
 	sortEnds(drawn)
@@ -102,37 +106,35 @@ func (l *look) see(end *End) (known bool) {
 	if end.start = start; start.After(l.now) {
 		end.start = l.now
 	}
-	if runtime, says := said(pod.Pod); says {
-		if l.now.Sub(end.start) > 2*runtime {
-			l.Estimates.namespaces[pod.Namespace] = struct{}{}
-		}
-		return end.due(runtime, l.now)
-	}
-	return l.learned(end)
+	return l.expect(end)
 }
 
-// learned finds out when a pod ends by the former ones of its workload.
-func (l *look) learned(end *End) (known bool) {
-	of := workloadOf(end.Pod.Pod)
-	former, asked := l.former[of]
+// expect finds out when a pod ends by former ones.
+func (l *look) expect(end *End) (known bool) {
+	of, unit := sourceOf(end.Pod.Pod)
+	values, asked := l.values[of]
 	if !asked {
-		former = l.Estimates.history.former(of)
-		l.former[of] = former
+		values = l.Estimates.history.values(of)
+		l.values[of] = values
 	}
-	if len(former) == 0 {
+	if len(values) == 0 {
 		return false
 	}
-	l.Learned++
+	if of.stem != "" {
+		l.Learned++
+	}
 	age := l.now.Sub(end.start)
-	if age > 2*most(former) {
-		l.Estimates.workloads[of] = struct{}{}
+	if age > times(NineOfTen(values), unit) {
+		l.Estimates.late[of] = append(l.Estimates.late[of], age.Seconds()/unit.Seconds())
 	}
-	shorter := sort.Search(len(former), func(i int) bool { return former[i] > age })
-	if end.longer = former[shorter:]; len(end.longer) > 0 {
-		end.At = end.start.Add(end.longer[(len(end.longer)-1)/2])
-		return true
+	shorter := sort.Search(len(values), func(i int) bool { return times(values[i], unit) > age })
+	end.longer, end.unit = values[shorter:], unit
+	if len(end.longer) == 0 {
+		return end.due(times(values[len(values)-1], unit), l.now)
 	}
-	return end.due(former[len(former)-1], l.now)
+	l.Unsure = l.Unsure || end.longer[0] != end.longer[len(end.longer)-1]
+	end.At = end.start.Add(times(median(end.longer), unit))
+	return true
 }
 
 // leastLate is the time that a pod is given that is late.

@@ -15,21 +15,21 @@ import (
 const (
 	// leastKnown is of how many former pods the runtimes are needed to expect one of the next.
 	leastKnown = 3
-	// mostKept is how many runtimes of a workload are kept, the last ones.
+	// mostKept is how many former pods of a source are kept, the last ones.
 	mostKept = 32
-	// mostWorkloads is of how many workloads of a namespace runtimes are kept, and mostNamespaces of how many namespaces: of those in which
-	// a pod has succeeded last.
-	mostWorkloads  = 64
+	// mostSources is how many sources of a namespace are kept, and mostNamespaces of how many namespaces: the ones in which a pod has
+	// succeeded last.
+	mostSources    = 65
 	mostNamespaces = 1024
 )
 
-// History is how long former pods ran that have succeeded, by their workloads. It is bounded for each namespace, so a tenant pushes
-// nothing of others out of it. It is safe for concurrent use.
+// History is how long former pods ran that have succeeded: by their workloads, and by how far the pods of a namespace were off that said
+// how long they run. It is bounded for each namespace, so a tenant pushes nothing of others out of it. It is safe for concurrent use.
 type History struct {
 	outcomes *prometheus.CounterVec
 
 	mu sync.Mutex
-	of *lru.Cache // of the names of namespaces: *lru.Cache of workloads: []time.Duration, the last one last
+	of *lru.Cache // of the names of namespaces: *lru.Cache of sources: []float64, the last one last
 }
 
 // NewHistory returns a History that has seen no pod.
@@ -46,16 +46,25 @@ func NewHistory(registerer prometheus.Registerer) *History {
 	return h
 }
 
-// workload names pods that are expected to run for a similar time: by their namespace, the kind of their controller, and their name
-// without the parts that tell one of them from the next.
-type workload struct{ namespace, kind, stem string }
+// source names the former pods by which the runtime of a pod is expected: pods of a namespace with one kind of controller and one name,
+// without the parts that tell one pod from the next, which is a workload; or, with neither, all pods of a namespace that said how long
+// they run.
+type source struct{ namespace, kind, stem string }
 
-func workloadOf(pod *corev1.Pod) workload {
-	w := workload{namespace: pod.Namespace, stem: stem(pod.Name)}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		w.kind = owner.Kind
+// sourceOf returns the source for a pod, and the unit of its values: what the pod says, or a second.
+func sourceOf(pod *corev1.Pod) (of source, unit time.Duration) {
+	if runtime, says := said(pod); says {
+		return source{namespace: pod.Namespace}, runtime
 	}
-	return w
+	return workloadOf(pod), time.Second
+}
+
+func workloadOf(pod *corev1.Pod) source {
+	of := source{namespace: pod.Namespace, stem: stem(pod.Name)}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		of.kind = owner.Kind
+	}
+	return of
 }
 
 // random has the letters of the names that the API server makes up, with five of them at the end (k8s.io/apimachinery/pkg/util/rand).
@@ -83,33 +92,41 @@ func (h *History) Learn(pod *corev1.Pod) {
 	if !succeeded {
 		return
 	}
-	of := workloadOf(pod)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	workloads, former := h.find(of)
-	if workloads == nil {
-		workloads = lru.New(mostWorkloads)
-		h.of.Add(of.namespace, workloads)
-	}
-	if len(former) >= leastKnown {
+	of, unit := sourceOf(pod)
+	if expected := h.former(of); len(expected) > 0 {
 		result := "within"
-		if ran > most(slices.Sorted(slices.Values(former))) {
+		if ran > times(NineOfTen(expected), unit) {
 			result = "longer"
 		}
 		h.outcomes.WithLabelValues(result).Inc()
 	}
-	former = append(former, ran)
-	workloads.Add(of, former[max(0, len(former)-mostKept):])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add(workloadOf(pod), ran.Seconds())
+	if of.stem == "" {
+		h.add(of, ran.Seconds()/unit.Seconds())
+	}
 }
 
-// find returns the workloads of a namespace, nil if it has none, and the runtimes of the former pods of one.
-func (h *History) find(of workload) (workloads *lru.Cache, former []time.Duration) {
-	if kept, ok := h.of.Get(of.namespace); ok {
-		workloads, _ = kept.(*lru.Cache)
-		kept, _ = workloads.Get(of)
-		former, _ = kept.([]time.Duration)
+// add adds a value to a source. The caller holds the lock.
+func (h *History) add(to source, value float64) {
+	sources, former := h.find(to)
+	if sources == nil {
+		sources = lru.New(mostSources)
+		h.of.Add(to.namespace, sources)
 	}
-	return workloads, former
+	former = append(former, value)
+	sources.Add(to, former[max(0, len(former)-mostKept):])
+}
+
+// find returns the sources of a namespace, nil if it has none, and the values of one. The caller holds the lock.
+func (h *History) find(of source) (sources *lru.Cache, former []float64) {
+	if kept, ok := h.of.Get(of.namespace); ok {
+		sources, _ = kept.(*lru.Cache)
+		kept, _ = sources.Get(of)
+		former, _ = kept.([]float64)
+	}
+	return sources, former
 }
 
 // ranFor returns how long a pod ran, and whether it has succeeded after a time that is known.
@@ -125,8 +142,8 @@ func ranFor(status *corev1.PodStatus) (ran time.Duration, succeeded bool) {
 	return ran, ran > 0 && ran <= longest
 }
 
-// former returns how long the last former pods of a workload ran, the shortest time first; none if these are too few to expect anything.
-func (h *History) former(of workload) []time.Duration {
+// former returns the values of a source in their order; none if these are too few to expect anything.
+func (h *History) former(of source) []float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, former := h.find(of)
@@ -136,9 +153,16 @@ func (h *History) former(of workload) []time.Duration {
 	return slices.Sorted(slices.Values(former))
 }
 
-// most returns the time that nine of ten pods run for at most, by the runtimes of former ones, the shortest first: of fewer than nine
-// the longest one.
-func most(former []time.Duration) time.Duration {
+// NineOfTen returns the value that nine of ten are at most, by former ones in their order: of fewer than nine the largest one.
+func NineOfTen(former []float64) float64 {
 	rank := (9*(len(former)+1) + 9) / 10 // of len(former)+1 pods alike, each is the last one with the same chance
 	return former[min(rank, len(former))-1]
+}
+
+// median returns the value in the middle of some in their order.
+func median(values []float64) float64 { return values[(len(values)-1)/2] }
+
+// times returns a value of a unit as a time that is no longer than the longest one.
+func times(value float64, unit time.Duration) time.Duration {
+	return time.Duration(min(value*float64(unit), float64(longest)))
 }

@@ -42,14 +42,14 @@ func succeeded(name string, ran time.Duration, change ...func(*corev1.Pod)) *cor
 	return p
 }
 
-// most is how long a pod is believed to run at most, 0 for unknown.
-func (w *world) most(name string, change ...func(*corev1.Pod)) time.Duration {
+// expected is how long a pod is expected to run, 0 for unknown.
+func (w *world) expected(name string, change ...func(*corev1.Pod)) time.Duration {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
 	for _, f := range change {
 		f(pod)
 	}
 	ends := See(w.cluster.Snapshot(), w.stamps, w.history)
-	runtime, known := ends.Estimates.Most(cluster.NewPod(pod))
+	runtime, known := ends.Estimates.Of(cluster.NewPod(pod))
 	if !known {
 		return 0
 	}
@@ -96,21 +96,21 @@ func TestRuntimesAreLearnedFromFormerPods(t *testing.T) {
 	learn("train-2", time.Hour) // of nobody
 	learn("train-2", time.Hour, job, func(p *corev1.Pod) { p.Namespace = "other" })
 	learn("serve-2", time.Hour, job)
-	if got := w.most("train-9", job); got != 0 {
+	if got := w.expected("train-9", job); got != 0 {
 		t.Errorf("after two former pods %s is expected of the next", got)
 	}
 	learn("train-2", 3*time.Minute, job)
-	if got := w.most("train-9", job); got != 3*time.Minute {
-		t.Errorf("after three former pods %s is expected of the next at most, want the longest", got)
+	if got := w.expected("train-9", job); got != time.Minute {
+		t.Errorf("after three former pods %s is expected of the next, want the median", got)
 	}
-	if got := w.most("train-9", job, says("5s")); got != 5*time.Second {
+	if got := w.expected("train-9", job, says("5s")); got != 5*time.Second {
 		t.Errorf("%s is expected of a pod that says 5s", got)
 	}
 	for i := range 97 {
 		learn(fmt.Sprintf("train-%d", 3+i), time.Duration(i+4)*time.Minute, job)
 	}
-	if got := w.most("train-9", job); got != 98*time.Minute { // the 30th of the last 32
-		t.Errorf("after 100 former pods %s is expected of the next at most, want 98m", got)
+	if got := w.expected("train-9", job); got != 84*time.Minute { // of the last 32
+		t.Errorf("after 100 former pods %s is expected of the next, want 84m", got)
 	}
 	if got := testutil.ToFloat64(w.history.outcomes.WithLabelValues("longer")); got != 97 {
 		t.Errorf("%g runtimes are counted as longer than expected, want 97", got)
@@ -126,7 +126,7 @@ func TestEndsAreLearnedFromFormerPodsThatRanLonger(t *testing.T) {
 	w.bound("train-5", 5*time.Second)
 	w.bound("train-6", 30*time.Second)
 	w.bound("train-7", 55*time.Second)
-	ends, _ := w.ends()
+	ends := w.ends()
 	want := []string{"train-7 in 5s", "train-6 in 10s", "train-5 in 25s"} // late, of 40 and 50, of all
 	if !slices.Equal(ends, want) {
 		t.Errorf("ends are %v, want %v", ends, want)
@@ -155,28 +155,51 @@ func TestEndsAreLearnedFromFormerPodsThatRanLonger(t *testing.T) {
 	if diff := cmp.Diff(wantDrawn, drawn); diff != "" {
 		t.Errorf("ends that are drawn (-want +got):\n%s", diff)
 	}
-	if again, _ := w.ends(); !slices.Equal(again, want) {
+	if again := w.ends(); !slices.Equal(again, want) {
 		t.Errorf("after the lots ends are %v, want %v", again, want)
 	}
 }
 
-func TestAWorkloadIsDoubtedWhosePodRunsForTwiceAsLongAsFormerOnes(t *testing.T) {
+func TestAPodThatRunsForLongerThanNineOfTenCountsAsAFormerOne(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 {
 		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
 		w.history.Learn(succeeded(fmt.Sprintf("serve-%d", i), time.Minute))
 	}
-	w.bound("train-5", 119*time.Second)
+	w.bound("train-5", time.Minute)
 	w.bound("newest", 0)
-	if got := w.most("train-6"); got != time.Minute {
-		t.Errorf("%s is expected beside a pod that is late, want 1m", got)
+	if got := w.expected("train-6"); got != time.Minute {
+		t.Errorf("%s is expected beside a pod that has run for as long, want 1m", got)
 	}
-	w.here.Step(2 * time.Second)
-	if got := w.most("train-6"); got != 0 {
-		t.Errorf("%s is expected beside a pod that has run for twice as long", got)
+	w.here.Step(90 * time.Second)
+	if got := w.expected("train-6"); got != 150*time.Second {
+		t.Errorf("%s is expected beside a pod that has run for 150 s", got)
 	}
-	if got := w.most("serve-6"); got != time.Minute {
+	if got := w.expected("serve-6"); got != time.Minute {
 		t.Errorf("%s is expected of another workload, want 1m", got)
+	}
+}
+
+// How far the pods of a namespace are off with what they say is learned, too: an author may be wrong, or lie.
+func TestWhatPodsSayIsHeldAgainstHowLongTheyRan(t *testing.T) {
+	w := newWorld(t)
+	w.bound("newest", 0)
+	w.bound("late", 110*time.Second, says("1m"))
+	if got := w.expected("p", says("10s")); got.Round(time.Second) != 18*time.Second {
+		t.Errorf("%s is expected of 10s beside a pod that has run for 110 s instead of 60, want 18s", got)
+	}
+	for i := range 9 {
+		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), 2*time.Minute, says("1m")))
+	}
+	if got := w.expected("p", says("10s")); got != 20*time.Second {
+		t.Errorf("%s is expected of 10s where pods run for twice as long as they say, want 20s", got)
+	}
+	if got := w.expected("p", says("10s"), func(p *corev1.Pod) { p.Namespace = "other" }); got != 10*time.Second {
+		t.Errorf("%s is expected of 10s in another namespace", got)
+	}
+	w.bound("half", 30*time.Second, says("1m"))
+	if got, want := w.ends(), []string{"late in 10s", "half in 1m30s"}; !slices.Equal(got[:1], want[:1]) || !slices.Contains(got, want[1]) {
+		t.Errorf("ends are %v, want %v among them", got, want)
 	}
 }
 
@@ -185,14 +208,15 @@ func TestATenantPushesNoHistoryOfOthersOut(t *testing.T) {
 	for i := range 3 {
 		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
 	}
-	for i := range 10 * mostWorkloads {
-		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), time.Minute, func(p *corev1.Pod) { p.Namespace = "tenant" }))
+	for i := range 10 * mostSources {
+		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), time.Minute, says("1m"), func(p *corev1.Pod) { p.Namespace = "tenant" }))
 	}
-	if got := w.most("train-3"); got != time.Minute {
+	if got := w.expected("train-3"); got != time.Minute {
 		t.Errorf("%s is expected after another namespace had many workloads, want 1m", got)
 	}
-	if workloads, _ := w.history.find(workload{namespace: "tenant"}); workloads.Len() != mostWorkloads {
-		t.Errorf("of %d workloads of a namespace runtimes are kept, want %d", workloads.Len(), mostWorkloads)
+	sources, former := w.history.find(source{namespace: "tenant"})
+	if sources.Len() != mostSources || len(former) != mostKept {
+		t.Errorf("%d values of %d sources of a namespace are kept, want %d of %d", len(former), sources.Len(), mostKept, mostSources)
 	}
 }
 
@@ -201,12 +225,12 @@ func TestTheNinthOfTenIsExpectedAtMost(t *testing.T) {
 	for _, count := range []int{9, 10, 19, 32} {
 		longer, of := 0, 20000
 		for range of {
-			former := make([]time.Duration, count)
+			former := make([]float64, count)
 			for i := range former {
-				former[i] = time.Duration(random.ExpFloat64() * float64(time.Minute))
+				former[i] = random.ExpFloat64()
 			}
 			slices.Sort(former)
-			if time.Duration(random.ExpFloat64()*float64(time.Minute)) > most(former) {
+			if random.ExpFloat64() > NineOfTen(former) {
 				longer++
 			}
 		}

@@ -205,7 +205,7 @@ func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, estimates *runti
 	gangs := outlook.Gangs // and nothing else of it is kept
 	booking := &reservation.Booking{
 		Priority: outlook.Priority, From: booked.From, Pods: map[string][]*cluster.Pod{}, Ending: sets.New[types.UID](),
-		Runtime: estimates.Most,
+		Runtime: estimates.Of,
 		Own: func(pod *cluster.Pod) bool {
 			key, member := membership.Of(pod)
 			return member && slices.Contains(gangs, key)

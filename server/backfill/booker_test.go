@@ -1,4 +1,4 @@
-package backfill
+package backfill_test
 
 import (
 	"fmt"
@@ -10,7 +10,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/muster/api/config"
+	"muster.dev/muster/server/backfill"
+	"muster.dev/muster/server/backfill/backfilltest"
 )
+
+// world is a cluster that counts the pods that it makes up.
+type world struct {
+	*backfilltest.World
+	count int
+}
+
+// run runs a test for a Booker that books room after a time, 0 for ever.
+func run(t *testing.T, after time.Duration, test func(w *world)) {
+	t.Helper()
+	backfilltest.Run(t, &config.Default().Profiles[0], after, func(w *backfilltest.World) { test(&world{World: w}) })
+}
+
+// isBound reports whether a pod has a node.
+func (w *world) isBound(name string) bool { return slices.Contains(w.Running(), name) }
 
 // busy is a cluster of 20 nodes with ten places each. Small pods that run for a minute take nine tenths of them, and enough others wait
 // at all times to take each place that falls free.
@@ -21,33 +40,33 @@ type busy struct {
 
 func (b *busy) come(int) {
 	small := 0
-	for _, p := range b.waiting {
+	for _, p := range b.Waiting() {
 		if p.Name[:2] == "sm" {
 			small++
 		}
 	}
 	for range 20 - small {
 		b.count++
-		b.queue(pod(fmt.Sprint("small-", b.count), b.says))
+		b.Queue(backfilltest.Pod(fmt.Sprint("small-", b.count), b.says))
 	}
 }
 
 // fill starts the small pods, evenly over a minute.
 func (b *busy) fill() {
 	b.Helper()
-	b.nodes(20, 10)
-	b.pass(60, func(int) {
+	b.Nodes(20, 10)
+	b.Pass(60, func(int) {
 		for range 3 {
 			b.count++
-			b.queue(pod(fmt.Sprint("small-", b.count), b.says))
+			b.Queue(backfilltest.Pod(fmt.Sprint("small-", b.count), b.says))
 		}
 	}, minute)
 }
 
 // when is the forecast for the gangs of a name.
-func (w *world) when(name types.NamespacedName) *Forecasts {
+func (w *world) when(name types.NamespacedName) *backfill.Forecasts {
 	w.Helper()
-	forecasts, free := w.booker.When(name)
+	forecasts, free := w.Booker.When(name)
 	if !free {
 		w.Fatal("another forecast is being made")
 	}
@@ -58,7 +77,7 @@ func minute(*corev1.Pod) time.Duration { return time.Minute }
 
 // started counts the members of a gang that are bound.
 func (w *world) started(gang string) (count int) {
-	for name := range w.bound {
+	for _, name := range w.Running() {
 		var of string
 		var index int
 		if n, _ := fmt.Sscanf(name, "%1s-%d", &of, &index); n == 2 && of == gang {
@@ -72,7 +91,7 @@ func (w *world) started(gang string) (count int) {
 func (w *world) gangOf(name string, size int, change ...func(*corev1.Pod)) {
 	w.Helper()
 	for i := range size {
-		w.queue(pod(fmt.Sprint(name, "-", i), 0, append(change, inGang(name, size))...))
+		w.Queue(backfilltest.Pod(fmt.Sprint(name, "-", i), 0, append(change, backfilltest.InGang(name, size))...))
 	}
 }
 
@@ -96,16 +115,16 @@ func TestALargeGangStartsOnABusyClusterOnceRoomIsBookedForIt(t *testing.T) {
 			b := &busy{world: w, says: time.Minute}
 			b.fill()
 			b.gangOf("g", 80)
-			w.left = 0
-			b.pass(90, b.come, forLong("g"))
+			w.Ended = 0
+			b.Pass(90, b.come, forLong("g"))
 			if started := b.started("g"); books != (started == 80) {
 				t.Errorf("with bookings %t, %d of 80 members are bound after 90 s", books, started)
 			}
-			if got := w.booker.Booked(); got.Pods != 0 {
+			if got := w.Booker.Booked(); got.Pods != 0 {
 				t.Errorf("room is booked for %v still", got)
 			}
-			ended[books] = w.left
-			b.pass(300, b.come, forLong("g"))
+			ended[books] = w.Ended
+			b.Pass(300, b.come, forLong("g"))
 			if started := b.started("g"); !books && started > 0 {
 				t.Errorf("without bookings, %d members are bound after 390 s: the test shows nothing", started)
 			}
@@ -119,37 +138,43 @@ func TestALargeGangStartsOnABusyClusterOnceRoomIsBookedForIt(t *testing.T) {
 
 func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
 	run(t, 30*time.Second, func(w *world) {
-		w.nodes(2, 2)
-		w.queue(pod("long", 5*time.Minute))
+		w.Nodes(2, 2)
+		w.Queue(backfilltest.Pod("long", 5*time.Minute))
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
 		w.gangOf("g", 4) // all of the cluster is more than may be booked
-		w.pass(60, none, forLong("g"))
-		if got := w.booker.Booked(); got.Pods != 0 {
+		w.Pass(60, none, forLong("g"))
+		if got := w.Booker.Booked(); got.Pods != 0 {
 			t.Fatalf("room is booked for all of the cluster: %v", got)
 		}
 	})
 	run(t, 30*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 5 {
-			w.queue(pod(fmt.Sprint("first-", i), 5*time.Minute))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 5*time.Minute))
 		}
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
 		w.gangOf("g", 4)
-		w.pass(60, none, forLong("g"))
-		booked := w.booker.Booked()
+		w.Pass(60, none, forLong("g"))
+		booked := w.Booker.Booked()
 		if left := time.Until(booked.From); booked.Pods != 4 || left < 235*time.Second || left > 245*time.Second {
 			t.Fatalf("room is booked for %d pods in %s, want 4 in about 240 s", booked.Pods, left)
 		}
-		w.queue(
-			pod("beside", 10*time.Minute), pod("unknown", 0), pod("too-long", 10*time.Minute), pod("short", time.Minute),
-			pod("important", 0, func(p *corev1.Pod) { p.Spec.Priority = new(int32(10)) }),
+		w.Queue(
+			backfilltest.Pod(
+				"beside",
+				10*time.Minute,
+			),
+			backfilltest.Pod("unknown", 0),
+			backfilltest.Pod("too-long", 10*time.Minute),
+			backfilltest.Pod("short", time.Minute),
+			backfilltest.Pod("important", 0, func(p *corev1.Pod) { p.Spec.Priority = new(int32(10)) }),
 		)
-		w.pass(2, none, minute)
+		w.Pass(2, none, minute)
 		bound := []string{}
 		for _, name := range []string{"beside", "unknown", "too-long", "short", "important"} {
-			if w.bound[name] != "" {
+			if w.isBound(name) {
 				bound = append(bound, name)
 			}
 		}
@@ -166,30 +191,30 @@ func TestABookingBindsNobodyWhoNeedsAnotherResource(t *testing.T) {
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 	}
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 8, "example.com/gpu")
+		w.Nodes(4, 8, "example.com/gpu")
 		for i := range 2 {
-			w.queue(pod(fmt.Sprint("first-", i), 5*time.Minute, gpu))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 5*time.Minute, gpu))
 		}
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
-		w.queue(pod("unknown", 0, gpu))
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
+		w.Queue(backfilltest.Pod("unknown", 0, gpu))
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		w.gangOf("g", 2, gpu)
-		w.pass(20, none, forLong("g"))
-		if got := w.booker.Booked(); got.Pods != 2 {
+		w.Pass(20, none, forLong("g"))
+		if got := w.Booker.Booked(); got.Pods != 2 {
 			t.Fatalf("room is booked for %d pods, want 2", got.Pods)
 		}
 		for i := range 20 {
-			w.queue(pod(fmt.Sprint("cpu-", i), 0))
+			w.Queue(backfilltest.Pod(fmt.Sprint("cpu-", i), 0))
 		}
-		w.queue(pod("late", 0, gpu))
-		w.pass(1, none, minute)
-		for _, p := range w.waiting {
+		w.Queue(backfilltest.Pod("late", 0, gpu))
+		w.Pass(1, none, minute)
+		for _, p := range w.Waiting() {
 			if p.Name[:2] != "g-" && p.Name != "late" {
 				t.Errorf("%s waits, though the gang needs none of its room", p.Name)
 			}
 		}
-		if w.bound["late"] != "" {
+		if w.isBound("late") {
 			t.Errorf("a pod whose end is unknown takes a GPU that is booked")
 		}
 	})
@@ -198,43 +223,43 @@ func TestABookingBindsNobodyWhoNeedsAnotherResource(t *testing.T) {
 func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 	none := func(int) {}
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 6 {
-			w.queue(pod(fmt.Sprint("first-", i), 2*time.Minute))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 2*time.Minute))
 		}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
 		name := types.NamespacedName{Namespace: "default", Name: "g"}
 		if got := w.when(name); len(got.Gangs) != 0 {
 			t.Errorf("of no gang it is said %v", got)
 		}
 		w.gangOf("g", 4)
-		w.pass(5, none, forLong("g"))
-		if f := w.when(name).Gangs[0]; f.Outcome != Later || f.Booked {
+		w.Pass(5, none, forLong("g"))
+		if f := w.when(name).Gangs[0]; f.Outcome != backfill.Later || f.Booked {
 			t.Errorf("after 5 s it is said %+v, and nothing is to be booked yet", f)
 		}
-		w.pass(15, none, forLong("g"))
+		w.Pass(15, none, forLong("g"))
 		f := w.when(name).Gangs[0]
-		if f.Outcome != Later || !f.Booked || f.Ends < 2 || f.InSeconds < 98 || f.InSeconds > 102 {
+		if f.Outcome != backfill.Later || !f.Booked || f.Ends < 2 || f.InSeconds < 98 || f.InSeconds > 102 {
 			t.Errorf("after 20 s it is said %+v, want about 100 s", f)
 		}
-		w.pass(int(f.InSeconds)-5, none, forLong("g"))
+		w.Pass(int(f.InSeconds)-5, none, forLong("g"))
 		if got := w.started("g"); got != 0 {
 			t.Errorf("%d members have started five seconds before", got)
 		}
-		w.pass(10, none, forLong("g"))
+		w.Pass(10, none, forLong("g"))
 		if got := w.started("g"); got != 4 {
 			t.Errorf("%d members have started five seconds after, want 4", got)
 		}
-		if got := w.when(name).Gangs[0].Outcome; got != Goes {
+		if got := w.when(name).Gangs[0].Outcome; got != backfill.Goes {
 			t.Errorf("when it has started it is said %s", got)
 		}
 	})
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(2, 2)
-		w.queue(pod("unknown-1", 0), pod("unknown-2", 0), pod("known", time.Minute))
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.Nodes(2, 2)
+		w.Queue(backfilltest.Pod("unknown-1", 0), backfilltest.Pod("unknown-2", 0), backfilltest.Pod("known", time.Minute))
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		w.gangOf("g", 3)
-		w.pass(20, none, forLong("g"))
+		w.Pass(20, none, forLong("g"))
 		got := w.when(types.NamespacedName{Namespace: "default", Name: "g"})
 		want := "default/g: no promise, as the ends of 2 of 3 pods that run are unknown, and there is no room after the others: "
 		if text := got.Gangs[0].String(); got.Promises() || !strings.HasPrefix(text, want) {
@@ -245,21 +270,21 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 
 func TestRoomIsBookedForTheGangOfTheHighestPriority(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 6 {
-			w.queue(pod(fmt.Sprint("first-", i), 2*time.Minute, func(p *corev1.Pod) { p.Spec.Priority = new(int32(9)) }))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 2*time.Minute, func(p *corev1.Pod) { p.Spec.Priority = new(int32(9)) }))
 		}
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
 		w.gangOf("o", 4)
-		w.pass(15, none, forLong("o"))
-		if got := w.booker.Booked(); got.Key.Name != "o" {
+		w.Pass(15, none, forLong("o"))
+		if got := w.Booker.Booked(); got.Key.Name != "o" {
 			t.Fatalf("room is booked for %v, want the one gang that there is", got)
 		}
 		w.gangOf("h", 3, func(p *corev1.Pod) { p.Spec.Priority = new(int32(5)) })
 		w.gangOf("y", 3)
-		w.pass(15, none, forLong("o"))
-		if got := w.booker.Booked(); got.Key.Name != "h" || got.Pods != 3 {
+		w.Pass(15, none, forLong("o"))
+		if got := w.Booker.Booked(); got.Key.Name != "h" || got.Pods != 3 {
 			t.Errorf("room is booked for %v, want the gang of higher priority", got)
 		}
 	})
@@ -271,23 +296,23 @@ func TestAGangThatComesBeforeAnotherTakesItsBooking(t *testing.T) {
 		return func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(cpus) }
 	}
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 4)
+		w.Nodes(4, 4)
 		for i := range 4 {
 			says := time.Duration(i/2) * time.Hour // two of unknown ends
-			w.queue(pod(fmt.Sprint("first-", i), says, asks("4")))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), says, asks("4")))
 		}
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
-		w.queue(pod("o-0", 0, asks("4"), inGang("o", 2)))
-		w.pass(1, none, forLong("o"))
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.Queue(backfilltest.Pod("o-0", 0, asks("4"), backfilltest.InGang("o", 2)))
+		w.Pass(1, none, forLong("o"))
 		w.gangOf("y", 4, asks("2"))
-		w.pass(15, none, forLong("o"))
-		if got := w.booker.Booked(); got.Key.Name != "y" {
+		w.Pass(15, none, forLong("o"))
+		if got := w.Booker.Booked(); got.Key.Name != "y" {
 			t.Fatalf("room is booked for %v, want the one gang that is complete", got)
 		}
-		w.queue(pod("o-1", 0, asks("4"), inGang("o", 2)))
-		w.pass(15, none, forLong("o"))
-		if got := w.booker.Booked(); got.Key.Name != "o" {
+		w.Queue(backfilltest.Pod("o-1", 0, asks("4"), backfilltest.InGang("o", 2)))
+		w.Pass(15, none, forLong("o"))
+		if got := w.Booker.Booked(); got.Key.Name != "o" {
 			t.Errorf("room is booked for %v, want the gang that has waited for longest", got)
 		}
 	})
@@ -297,32 +322,32 @@ func TestAGangThatComesBeforeAnotherTakesItsBooking(t *testing.T) {
 func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
 	nowhere := func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"no": "where"} }
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 6 {
-			w.queue(pod(fmt.Sprint("first-", i), time.Hour))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), time.Hour))
 		}
 		none := func(int) {}
-		w.pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
+		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		for i := range 4 {
 			w.gangOf(fmt.Sprint(i), 3, nowhere)
 		}
-		w.pass(5, none, forLong("g"))
+		w.Pass(5, none, forLong("g"))
 		w.gangOf("g", 3)
-		w.pass(30, none, forLong("g"))
-		if got := w.booker.Booked(); got.Key.Name != "g" {
+		w.Pass(30, none, forLong("g"))
+		if got := w.Booker.Booked(); got.Key.Name != "g" {
 			t.Errorf("room is booked for %v, want the one gang that has a place anywhere", got)
 		}
 	})
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 4 { // nobody asks about them, so that they have no places though there is room
-			w.set(pod(fmt.Sprint("g-", i), 0, inGang("g", 5)))
+			w.Set(backfilltest.Pod(fmt.Sprint("g-", i), 0, backfilltest.InGang("g", 5)))
 		}
-		late := pod("g-4", 0, inGang("g", 5))
+		late := backfilltest.Pod("g-4", 0, backfilltest.InGang("g", 5))
 		late.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
-		w.set(late)
-		w.pass(60, func(int) {}, minute)
-		if got := w.booker.Booked(); got.Pods != 0 {
+		w.Set(late)
+		w.Pass(60, func(int) {}, minute)
+		if got := w.Booker.Booked(); got.Pods != 0 {
 			t.Errorf("room is booked for %v, which has members missing", got)
 		}
 	})
@@ -331,21 +356,21 @@ func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
 // Whose pods run for longer than they say keeps a gang waiting once, and not for ever.
 func TestShortPodsThatAreLongKeepAGangWaitingNoLongerThanThat(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
-		w.nodes(4, 2)
+		w.Nodes(4, 2)
 		for i := range 5 {
-			w.queue(pod(fmt.Sprint("first-", i), time.Minute))
+			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), time.Minute))
 		}
 		none := func(int) {}
-		w.pass(1, none, minute)
+		w.Pass(1, none, minute)
 		w.gangOf("g", 4)
-		w.pass(20, none, forLong("g"))
+		w.Pass(20, none, forLong("g"))
 		lies := func(int) {
-			if len(w.waiting) < 10 {
+			if len(w.Waiting()) < 10 {
 				w.count++
-				w.queue(pod(fmt.Sprint("liar-", w.count), 5*time.Second))
+				w.Queue(backfilltest.Pod(fmt.Sprint("liar-", w.count), 5*time.Second))
 			}
 		}
-		w.pass(300, lies, func(p *corev1.Pod) time.Duration {
+		w.Pass(300, lies, func(p *corev1.Pod) time.Duration {
 			if p.Name[:2] == "li" {
 				return 2 * time.Minute
 			}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/placement/runtimes"
 )
 
@@ -49,7 +50,11 @@ func trim(object any) (any, error) {
 	}
 	kept := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion},
+		Spec:       corev1.PodSpec{ActiveDeadlineSeconds: pod.Spec.ActiveDeadlineSeconds},
 		Status:     corev1.PodStatus{Phase: pod.Status.Phase, StartTime: pod.Status.StartTime},
+	}
+	if runtime, says := pod.Annotations[v1alpha1.AnnotationExpectedRuntime]; says {
+		kept.Annotations = map[string]string{v1alpha1.AnnotationExpectedRuntime: runtime}
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		kept.OwnerReferences = []metav1.OwnerReference{*owner}

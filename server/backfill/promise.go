@@ -9,6 +9,7 @@ import (
 
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement/runtimes"
 )
 
 // promises are the first forecasts for gangs with a booking, held against when they start. Nobody acts on them. They are safe
@@ -16,15 +17,36 @@ import (
 type promises struct {
 	ratio prometheus.Histogram
 
-	mu sync.Mutex
-	of map[membership.Key]promise
+	mu   sync.Mutex
+	of   map[membership.Key]promise
+	past []float64 // the last waits, as parts of the waits by the lots
 }
 
-// promise is that a gang starts by a time in nine of ten cases, zero if nothing was promised.
-type promise struct{ made, by time.Time }
+// promise is that a gang starts by a time in nine of ten cases, zero if nothing was promised. By the lots alone it would be another time.
+type promise struct{ made, by, lots time.Time }
 
-// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
-const mostPromises = 1000
+const (
+	// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
+	mostPromises = 1000
+	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: nine, for nine in ten.
+	mostPast  = 32
+	leastPast = 9
+)
+
+// starting is how long a gang takes to start once it has room: until it is planned, and kube-scheduler has bound it.
+const starting = 5 * time.Second
+
+// by returns the time that nine in ten starts are expected to come before, of the time that nine draws came before. Draws know neither of
+// pods that go before and take longer, nor of gangs that come later and go first; former forecasts do.
+func (p *promises) by(now, lots time.Time) time.Time {
+	p.mu.Lock()
+	past := slices.Sorted(slices.Values(p.past))
+	p.mu.Unlock()
+	if len(past) >= leastPast {
+		lots = now.Add(time.Duration(runtimes.NineOfTen(past) * float64(lots.Sub(now))))
+	}
+	return lots.Add(starting)
+}
 
 func newPromises(registerer prometheus.Registerer) *promises {
 	p := &promises{
@@ -49,10 +71,10 @@ func (p *promises) made(key membership.Key) bool {
 }
 
 // make keeps the forecast for a gang.
-func (p *promises) make(key membership.Key, made, by time.Time) {
+func (p *promises) make(key membership.Key, promised promise) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of[key] = promise{made, by}
+	p.of[key] = promised
 }
 
 // hold holds what was forecast against how far the gangs are.
@@ -69,8 +91,11 @@ func (p *promises) hold(gangs []core.Summary, now time.Time) {
 		case !made:
 		case !gangs[i].Started:
 			waiting[key] = promised
-		case promised.by.After(promised.made):
-			p.ratio.Observe(now.Sub(promised.made).Seconds() / promised.by.Sub(promised.made).Seconds())
+		case promised.lots.After(promised.made):
+			waited := now.Sub(promised.made).Seconds()
+			p.ratio.Observe(waited / promised.by.Sub(promised.made).Seconds())
+			p.past = append(p.past, waited/promised.lots.Sub(promised.made).Seconds())
+			p.past = p.past[max(0, len(p.past)-mostPast):]
 		}
 	}
 	p.of = waiting
@@ -84,7 +109,7 @@ func (b *Booker) promise(key membership.Key) {
 	defer b.forecasting.Unlock()
 	all := b.report()
 	if at := slices.IndexFunc(all, func(s core.Summary) bool { return keyOf(&s) == key }); at >= 0 {
-		now := b.clock.Now()
-		b.promises.make(key, now, b.forecast(&all[at]).By)
+		now, f := b.clock.Now(), b.forecast(&all[at])
+		b.promises.make(key, promise{now, f.By, f.lots})
 	}
 }

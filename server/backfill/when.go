@@ -37,8 +37,8 @@ type Forecast struct {
 	Gang    string  `json:"gang"` // namespace/name
 	Label   string  `json:"label"`
 	Outcome Outcome `json:"outcome"`
-	// At is when it could start, by the clock of muster, and InSeconds how long that is from now. Where ends are learned from former
-	// pods, it is as likely to be earlier as later. In nine of ten cases it is no later than By.
+	// At is when it could start, by the clock of muster, and InSeconds how long that is from now. Where ends are not certain, it is as
+	// likely to be earlier as later. In nine of ten cases it is no later than By, as far as former forecasts tell.
 	At        time.Time `json:"at,omitzero"`
 	InSeconds float64   `json:"inSeconds,omitempty"`
 	By        time.Time `json:"by,omitzero"`
@@ -53,6 +53,8 @@ type Forecast struct {
 	Running  int `json:"running"`
 	// Why it waits, in words.
 	Why string `json:"why,omitempty"`
+
+	lots time.Time // By, as far as draws tell
 }
 
 // Forecasts are of the gangs of one name: there may be one for each label.
@@ -97,9 +99,12 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 	default:
 		f.Outcome = Later
 		f.At = b.from(keyOf(s), &outlook)
-		f.By = f.At
-		if ends.Learned > 0 {
-			f.At, f.By = b.drawn(keyOf(s), &ends, f.At)
+		f.lots = f.At
+		if ends.Unsure {
+			f.At, f.lots = b.drawn(keyOf(s), &ends, f.At)
+		}
+		if !f.lots.IsZero() {
+			f.By = b.promises.by(b.clock.Now(), f.lots)
 		}
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
 		f.waitsFor(&outlook)
@@ -173,7 +178,7 @@ func (f *Forecast) String() string {
 	case Later:
 		in := time.Duration(f.InSeconds * float64(time.Second)).Round(time.Second)
 		text := fmt.Sprintf("%s starts about %s, in %s", f.Gang, clockTime(f.At), max(in, 0))
-		if f.By.After(f.At) {
+		if f.By.Sub(f.At) > starting {
 			text += ", in nine of ten cases by " + clockTime(f.By)
 		}
 		text += fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)

@@ -126,3 +126,33 @@ func (s synthetic) mix(t Trace, on shape, load float64, r *rand.Rand) (jobs []*j
 	}
 	return inOrder(append(jobs, s.draw(on, load/2, over, r)...)), over
 }
+
+// Arrival is a job of a workload.
+type Arrival struct {
+	At, Runs time.Duration
+	Pods     int   // that are of use only together
+	GPU      int64 // of each pod, in thousandths
+}
+
+// Arrivals returns the jobs that arrive over a time at a cluster of nodes that are alike, and together ask for a part of it: the
+// Philly-shaped ones, or with a trace its pods and gangs beside them, over a time of their own. No gang asks for more than half of the
+// nodes, and no job runs for longer than a time.
+func Arrivals(
+	t Trace, nodes, gpus int, load float64, over, longest time.Duration, seed uint64,
+) (arrivals []Arrival, measured time.Duration) {
+	on, like, random := shape{blocks: 1, racks: 1, nodes: nodes, gpus: gpus}, philly(), rand.New(rand.NewPCG(seed, 0))
+	if t != nil {
+		like = openB()
+	}
+	like.most, like.longest = nodes/2, longest
+	var jobs []*job
+	if t != nil {
+		jobs, over = like.mix(t, on, load, random)
+	} else {
+		jobs = like.draw(on, load, over, random)
+	}
+	for _, j := range jobs {
+		arrivals = append(arrivals, Arrival{At: j.arrives, Runs: j.runs, Pods: j.pods, GPU: j.gpu})
+	}
+	return arrivals, over
+}
