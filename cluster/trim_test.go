@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/api/seeded"
 )
 
@@ -317,6 +318,39 @@ func TestTrimDropsManagedFieldsAndTheLastAppliedConfiguration(t *testing.T) {
 			}
 			if len(metadata.GetManagedFields()) > 0 {
 				t.Errorf("managedFields are still there: %v", metadata.GetManagedFields())
+			}
+		})
+	}
+}
+
+// A Job whose pods ask to be near each other, in whatever words, has them start together, unless it says something else.
+func TestTrimKeepsOfAJobWhichOfItsPodsStartTogether(t *testing.T) {
+	const scope = v1alpha1.AnnotationGangScope
+	near := map[string]string{v1alpha1.AnnotationKueueRequiredTopology: "example.com/rack"}
+	kai := map[string]string{v1alpha1.AnnotationKAITopology: "network", v1alpha1.AnnotationKAIRequiredTopology: "rack"}
+	for name, test := range map[string]struct{ job, template, want map[string]string }{
+		"nothing":                 {map[string]string{"x": "y"}, map[string]string{"x": "y"}, nil},
+		"a scope":                 {map[string]string{scope: "job"}, nil, map[string]string{scope: "job"}},
+		"near each other":         {nil, near, map[string]string{scope: "all"}},
+		"near, and one by one":    {map[string]string{scope: "none"}, near, map[string]string{scope: "none"}},
+		"wherever there is room":  {nil, map[string]string{"kueue.x-k8s.io/podset-unconstrained-topology": "true"}, nil},
+		"placed by Kueue already": {nil, map[string]string{v1alpha1.AnnotationKueueWorkload: "w", v1alpha1.AnnotationKueueRequiredTopology: "r"}, nil},
+		"in KAI's words": {kai, nil, map[string]string{
+			v1alpha1.AnnotationKAITopology: "network", v1alpha1.AnnotationKAIRequiredTopology: "rack", scope: "all",
+		}},
+		"in KAI's words on the template":           {nil, kai, map[string]string{scope: "all"}},
+		"in the words of Kueue in the wrong place": {near, nil, nil},
+		"more than is a name": {
+			map[string]string{scope: strings.Repeat("x", 1000)}, nil, map[string]string{scope: strings.Repeat("x", 400)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: test.job}}
+			job.Spec.Template.Annotations = test.template
+			for range 2 {
+				if diff := cmp.Diff(test.want, trimmed(t, job).GetAnnotations()); diff != "" {
+					t.Errorf("annotations (-want +got):\n%s", diff)
+				}
 			}
 		})
 	}

@@ -157,6 +157,12 @@ func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy s
 	return wait
 }
 
+// AsksForTopology reports whether annotations ask that pods are near each other, in whatever words.
+func AsksForTopology(annotations map[string]string) bool {
+	t := topology(&field.ErrorList{}, annotations)
+	return t.Asks()
+}
+
 // said returns the annotations about the network that count. KAI's mean nothing to KAI where no Topology is named.
 func said(annotations map[string]string) map[string]string {
 	said := maps.Collect(TopologyOf(annotations))
