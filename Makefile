@@ -387,7 +387,7 @@ bench-topology: ## Hold places of gangs near each other against an exact solver 
 	cd e2e/bench && go run ./cmd/benchtopology $(BENCH_FLAGS)
 
 .PHONY: bench-backfill
-bench-backfill: ## Replay jobs in simulated time with room in time, without it, and by the rules of batch systems (DEMO_DATA=DIR, BACKFILL_HOURS=24)
+bench-backfill: ## Replay jobs in simulated time with room in time, without it, and by the rules of batch systems (DEMO_DATA=DIR, BACKFILL_HOURS=24, BACKFILL_SEEDS=3)
 	cd e2e/bench && BACKFILL_HOURS=$${BACKFILL_HOURS:-24} go test ./jobs -run '^TestFigures$$' -count=1 -timeout 2h -v
 
 .PHONY: bench-auto

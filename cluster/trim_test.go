@@ -329,12 +329,14 @@ func TestTrimKeepsOfAJobWhichOfItsPodsStartTogether(t *testing.T) {
 	near := map[string]string{v1alpha1.AnnotationKueueRequiredTopology: "example.com/rack"}
 	kai := map[string]string{v1alpha1.AnnotationKAITopology: "network", v1alpha1.AnnotationKAIRequiredTopology: "rack"}
 	for name, test := range map[string]struct{ job, template, want map[string]string }{
-		"nothing":                 {map[string]string{"x": "y"}, map[string]string{"x": "y"}, nil},
-		"a scope":                 {map[string]string{scope: "job"}, nil, map[string]string{scope: "job"}},
-		"near each other":         {nil, near, map[string]string{scope: "all"}},
-		"near, and one by one":    {map[string]string{scope: "none"}, near, map[string]string{scope: "none"}},
-		"wherever there is room":  {nil, map[string]string{"kueue.x-k8s.io/podset-unconstrained-topology": "true"}, nil},
-		"placed by Kueue already": {nil, map[string]string{v1alpha1.AnnotationKueueWorkload: "w", v1alpha1.AnnotationKueueRequiredTopology: "r"}, nil},
+		"nothing":                {map[string]string{"x": "y"}, map[string]string{"x": "y"}, nil},
+		"a scope":                {map[string]string{scope: "job"}, nil, map[string]string{scope: "job"}},
+		"near each other":        {nil, near, map[string]string{scope: "all"}},
+		"near, and one by one":   {map[string]string{scope: "none"}, near, map[string]string{scope: "none"}},
+		"wherever there is room": {nil, map[string]string{"kueue.x-k8s.io/podset-unconstrained-topology": "true"}, nil},
+		"placed by Kueue already": {
+			nil, map[string]string{v1alpha1.AnnotationKueueWorkload: "w", v1alpha1.AnnotationKueueRequiredTopology: "r"}, nil,
+		},
 		"in KAI's words": {kai, nil, map[string]string{
 			v1alpha1.AnnotationKAITopology: "network", v1alpha1.AnnotationKAIRequiredTopology: "rack", scope: "all",
 		}},

@@ -54,7 +54,7 @@ var runs = map[string]small{
 	"bench-slow-gang":   {flags: "-members=20 -delays=20ms"},
 	"bench-rescheduler": {flags: "-cases=1 -planning=200ms -solving=1s -rounds=2 -days=1 -nodes=400", traces: true},
 	"bench-topology":    {flags: "-cases=3 -rounds=1 -scale=10 -replays=1 -days=1"},
-	"bench-backfill":    {env: "BACKFILL_HOURS=1"},
+	"bench-backfill":    {env: "BACKFILL_HOURS=6 BACKFILL_SEEDS=1"},
 	"bench-auto":        {env: "BENCH_DAY=2m", flags: "-nodes=60 -hours=1"},
 	"bench-load":        {env: "LOAD_SEEDS=1"},
 	"openb":             {env: "OPENB_ROUNDS=1 OPENB_TRACES=distinct", traces: true},

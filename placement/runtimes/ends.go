@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/cluster"
 )
@@ -43,7 +45,7 @@ func See(snap *cluster.Snapshot, clock *Clock, history *History) Ends {
 			clock.See(pod.CreationTimestamp.Time)
 		}
 	}
-	ends := Ends{Estimates: Estimates{history, map[source][]float64{}}}
+	ends := Ends{Estimates: Estimates{history, map[string]tally{}}}
 	l := look{Ends: &ends, now: clock.Now(), values: map[source][]float64{}}
 	for node := range snap.Nodes() {
 		for _, pod := range node.Pods {
@@ -69,16 +71,35 @@ func sortEnds(ends []End) {
 }
 
 // Drawn returns the same ends, as they may come as well: each is drawn by the lot among the former pods by which this one runs for longer
-// than it has.
+// than it has. Pods of one owner that started together draw one lot: they end together.
 func (e *Ends) Drawn(random *rand.Rand) []End {
-	drawn := slices.Clone(e.Of)
+	type start struct {
+		owner types.UID
+		at    int64
+	}
+	drawn, lots := slices.Clone(e.Of), map[start]float64{}
 	for i := range drawn {
-		if end := &drawn[i]; len(end.longer) > 0 {
-			end.At = end.start.Add(times(end.longer[random.IntN(len(end.longer))], end.unit))
+		end := &drawn[i]
+		if len(end.longer) == 0 {
+			continue
 		}
+		lot := random.Float64()
+		if owner := metav1.GetControllerOfNoCopy(end.Pod.Pod); owner != nil {
+			of := start{owner.UID, end.start.Truncate(together).Unix()}
+			if other, there := lots[of]; there {
+				lot = other
+			}
+			lots[of] = lot
+		}
+		end.At = end.after(end.longer[int(lot*float64(len(end.longer)))])
 	}
 	sortEnds(drawn)
 	return drawn
+}
+
+// after returns when the pod ends that runs for a value of its source.
+func (end *End) after(value float64) time.Time {
+	return end.start.Add(min(times(value, end.unit), deadlineOf(end.Pod.Pod)))
 }
 
 // startOf returns when a pod was bound, and false if it is not, as far as the watch shows.
@@ -106,12 +127,13 @@ func (l *look) see(end *End) (known bool) {
 	if end.start = start; start.After(l.now) {
 		end.start = l.now
 	}
-	return l.expect(end)
+	return !start.IsZero() && l.expect(end)
 }
 
 // expect finds out when a pod ends by former ones.
 func (l *look) expect(end *End) (known bool) {
-	of, unit := sourceOf(end.Pod.Pod)
+	var of source
+	of, end.unit = sourceOf(end.Pod.Pod)
 	values, asked := l.values[of]
 	if !asked {
 		values = l.Estimates.history.values(of)
@@ -123,27 +145,27 @@ func (l *look) expect(end *End) (known bool) {
 	if of.stem != "" {
 		l.Learned++
 	}
-	age := l.now.Sub(end.start)
-	if age > times(NineOfTen(values), unit) {
-		l.Estimates.late[of] = append(l.Estimates.late[of], age.Seconds()/unit.Seconds())
+	age, count := l.now.Sub(end.start), l.Estimates.pods[of.namespace]
+	if count.all++; age > 2*times(NineOfTen(values), end.unit) {
+		count.late++
 	}
-	shorter := sort.Search(len(values), func(i int) bool { return times(values[i], unit) > age })
-	end.longer, end.unit = values[shorter:], unit
-	if len(end.longer) == 0 {
-		return end.due(times(values[len(values)-1], unit), l.now)
+	l.Estimates.pods[of.namespace] = count
+	shorter := sort.Search(len(values), func(i int) bool { return end.after(values[i]).After(l.now) })
+	if end.longer = values[shorter:]; len(end.longer) == 0 {
+		return end.due(values[len(values)-1], l.now)
 	}
-	l.Unsure = l.Unsure || end.longer[0] != end.longer[len(end.longer)-1]
-	end.At = end.start.Add(times(median(end.longer), unit))
+	end.At = end.after(median(end.longer))
+	l.Unsure = l.Unsure || end.after(end.longer[0]) != end.after(end.longer[len(end.longer)-1])
 	return true
 }
 
 // leastLate is the time that a pod is given that is late.
 const leastLate = 10 * time.Second
 
-// due sets when a pod ends that is due after a runtime. One that is late is given some time, and twice as long each time that this is
-// over. It reports false for one that is late by years, or has no stamp.
-func (end *End) due(runtime time.Duration, now time.Time) (known bool) {
-	due := end.start.Add(runtime)
+// due sets when a pod ends that is due after a value. One that is late is given some time, and twice as long each time that this is
+// over. It reports false for one that is late by years.
+func (end *End) due(value float64, now time.Time) (known bool) {
+	due := end.after(value)
 	for at, more := due, leastLate; more < longest; at, more = due.Add(more), 2*more {
 		if at.After(now) {
 			end.At = at

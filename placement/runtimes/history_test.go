@@ -68,9 +68,12 @@ func TestPodsAreOfOneWorkloadWhateverIsMadeUpInTheirNames(t *testing.T) {
 		"stage2-x7f2k":           "stage2",
 		"a-small":                "a-small",
 		"train-24567":            "train",
+		"train-x7f2k-0-bcdfg":    "train",
+		"x7f2k-bcdfg":            "x7f2k",
 		"7":                      "7",
 		"2024-11":                "2024",
 		"-7":                     "-7",
+		"train-":                 "train-",
 		"":                       "",
 		"x7f2k":                  "x7f2k",
 	} {
@@ -83,7 +86,7 @@ func TestPodsAreOfOneWorkloadWhateverIsMadeUpInTheirNames(t *testing.T) {
 func TestRuntimesAreLearnedFromFormerPods(t *testing.T) {
 	w := newWorld(t)
 	learn := func(name string, ran time.Duration, change ...func(*corev1.Pod)) {
-		w.history.Learn(succeeded(name, ran, change...))
+		w.history.Learn(succeeded(name, ran, change...), false)
 	}
 	job := ownedBy("train")
 	for i := range 2 {
@@ -120,7 +123,7 @@ func TestRuntimesAreLearnedFromFormerPods(t *testing.T) {
 func TestEndsAreLearnedFromFormerPodsThatRanLonger(t *testing.T) {
 	w := newWorld(t)
 	for i, seconds := range []int{50, 10, 40, 20, 30} {
-		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Duration(seconds)*time.Second))
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Duration(seconds)*time.Second), false)
 	}
 	w.bound("unknown", 0)
 	w.bound("train-5", 5*time.Second)
@@ -160,23 +163,98 @@ func TestEndsAreLearnedFromFormerPodsThatRanLonger(t *testing.T) {
 	}
 }
 
-func TestAPodThatRunsForLongerThanNineOfTenCountsAsAFormerOne(t *testing.T) {
+// Nothing is expected of a namespace while many of its pods run for far longer than former ones: whatever they are called, and whether
+// they said so.
+func TestNamespacesAreDoubtedWhosePodsAreLateByFar(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 {
-		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
-		w.history.Learn(succeeded(fmt.Sprintf("serve-%d", i), time.Minute))
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute), false)
+		w.history.Learn(succeeded(fmt.Sprintf("serve-%d", i), time.Minute), false)
 	}
-	w.bound("train-5", time.Minute)
-	w.bound("newest", 0)
+	for i := range 9 {
+		w.bound(fmt.Sprintf("serve-%d", 3+i), 0)
+	}
+	w.bound("train-5", 119*time.Second)
+	w.ends() // the clock has seen the stamps
+	w.here.Step(2 * time.Second)
 	if got := w.expected("train-6"); got != time.Minute {
-		t.Errorf("%s is expected beside a pod that has run for as long, want 1m", got)
+		t.Errorf("%s is expected beside one in ten that is late by far, want 1m", got)
 	}
-	w.here.Step(90 * time.Second)
-	if got := w.expected("train-6"); got != 150*time.Second {
-		t.Errorf("%s is expected beside a pod that has run for 150 s", got)
+	w.bound("train-7", 130*time.Second)
+	for _, name := range []string{"train-6", "serve-1"} {
+		if got := w.expected(name); got != 0 {
+			t.Errorf("%s is expected of %s beside two in eleven that are late by far", got, name)
+		}
 	}
-	if got := w.expected("serve-6"); got != time.Minute {
-		t.Errorf("%s is expected of another workload, want 1m", got)
+	if got := w.expected("p", says("10s")); got != 0 {
+		t.Errorf("%s is expected of a pod that says 10s there", got)
+	}
+	if got := w.expected("p", says("10s"), func(p *corev1.Pod) { p.Namespace = "other" }); got != 10*time.Second {
+		t.Errorf("%s is expected of 10s in another namespace", got)
+	}
+	if got := len(w.ends()); got != 11 {
+		t.Errorf("%d ends are expected, want all 11", got)
+	}
+}
+
+// The members of a gang end together: they are no proof of each other.
+func TestPodsOfOneOwnerThatEndTogetherAreLearnedAsOne(t *testing.T) {
+	w := newWorld(t)
+	gang := func(p *corev1.Pod) { ownedBy("j")(p); p.OwnerReferences[0].UID = "j" }
+	for i := range 8 {
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Duration(60+i)*time.Second, gang), false)
+	}
+	if got := w.expected("train-9", gang); got != 0 {
+		t.Errorf("%s is expected after one gang", got)
+	}
+	for i, hours := range []int{4, 3} {
+		w.history.Learn(succeeded(fmt.Sprintf("train-1-%d", i), time.Duration(hours)*time.Hour, gang), false)
+	}
+	if got := w.expected("train-9", gang); got != 3*time.Hour {
+		t.Errorf("%s is expected after three ends, want 3h", got)
+	}
+}
+
+// The pods that ended last are kept, in whatever order they are learned: a list of the API server is in that of names.
+func TestTheLastEndsAreKept(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 * mostKept {
+		at := (i*37 + 5) % (3 * mostKept) // in no order
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", at), time.Duration(at+1)*time.Minute), true)
+	}
+	if got, want := w.expected("train-999"), time.Duration(2*mostKept+mostKept/2)*time.Minute; got != want {
+		t.Errorf("%s is expected, want %s: the median of the last %d", got, want, mostKept)
+	}
+	if got := testutil.CollectAndCount(w.history.outcomes); got != 0 {
+		t.Errorf("%d results are counted of pods that ended before", got)
+	}
+}
+
+// A deadline is a limit, and what is said is a guess.
+func TestADeadlineIsNeverExceeded(t *testing.T) {
+	w := newWorld(t)
+	for i := range 9 {
+		w.history.Learn(succeeded(fmt.Sprintf("a%d-x", i), 5*time.Minute, says("30s")), false)
+		w.history.Learn(succeeded(fmt.Sprintf("b%d-x", i), 6*time.Minute, deadline(3600)), false)
+	}
+	w.bound("newest", 0)
+	w.bound("limited", 0, deadline(60))
+	for _, test := range []struct {
+		says func(*corev1.Pod)
+		want time.Duration
+	}{{says("1m"), 10 * time.Minute}, {deadline(600), time.Minute}, {says("2h"), 20 * time.Hour}} {
+		if got := w.expected("p", test.says); got != test.want {
+			t.Errorf("%s is expected, want %s", got, test.want)
+		}
+	}
+	for i := range 20 {
+		w.history.Learn(succeeded(fmt.Sprintf("c%d-x", i), 2*time.Hour, deadline(3600)), false) // by a clock that is wrong
+	}
+	if got := w.expected("p", deadline(600)); got != 10*time.Minute {
+		t.Errorf("%s is expected of a pod whose deadline is 10m", got)
+	}
+	if got := w.ends(); !slices.Equal(got, []string{"limited in 1m0s"}) {
+		t.Errorf("ends are %v, want within the deadline of 60 s", got)
 	}
 }
 
@@ -185,11 +263,11 @@ func TestWhatPodsSayIsHeldAgainstHowLongTheyRan(t *testing.T) {
 	w := newWorld(t)
 	w.bound("newest", 0)
 	w.bound("late", 110*time.Second, says("1m"))
-	if got := w.expected("p", says("10s")); got.Round(time.Second) != 18*time.Second {
-		t.Errorf("%s is expected of 10s beside a pod that has run for 110 s instead of 60, want 18s", got)
+	if got := w.expected("p", says("10s")); got != 10*time.Second {
+		t.Errorf("%s is expected of 10s beside a pod that is late", got)
 	}
 	for i := range 9 {
-		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), 2*time.Minute, says("1m")))
+		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), 2*time.Minute, says("1m")), false)
 	}
 	if got := w.expected("p", says("10s")); got != 20*time.Second {
 		t.Errorf("%s is expected of 10s where pods run for twice as long as they say, want 20s", got)
@@ -206,15 +284,15 @@ func TestWhatPodsSayIsHeldAgainstHowLongTheyRan(t *testing.T) {
 func TestATenantPushesNoHistoryOfOthersOut(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 {
-		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute))
+		w.history.Learn(succeeded(fmt.Sprintf("train-%d", i), time.Minute), false)
 	}
 	for i := range 10 * mostSources {
-		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), time.Minute, says("1m"), func(p *corev1.Pod) { p.Namespace = "tenant" }))
+		w.history.Learn(succeeded(fmt.Sprintf("j%d-x", i), time.Minute, says("1m"), func(p *corev1.Pod) { p.Namespace = "tenant" }), false)
 	}
 	if got := w.expected("train-3"); got != time.Minute {
 		t.Errorf("%s is expected after another namespace had many workloads, want 1m", got)
 	}
-	sources, former := w.history.find(source{namespace: "tenant"})
+	sources, former := w.history.find(source{namespace: "tenant", kind: byAnnotation})
 	if sources.Len() != mostSources || len(former) != mostKept {
 		t.Errorf("%d values of %d sources of a namespace are kept, want %d of %d", len(former), sources.Len(), mostKept, mostSources)
 	}

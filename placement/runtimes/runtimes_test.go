@@ -48,8 +48,8 @@ func TestAPodSaysHowLongItRuns(t *testing.T) {
 			for _, f := range test.says {
 				f(pod)
 			}
-			if got, known := said(pod); known != test.known || known && got != test.want {
-				t.Errorf("it runs for %s, known: %t, want %s, %t", got, known, test.want, test.known)
+			if got, by := said(pod); (by != "") != test.known || test.known && got != test.want {
+				t.Errorf("it runs for %s by %q, want %s, %t", got, by, test.want, test.known)
 			}
 		})
 	}

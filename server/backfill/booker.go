@@ -68,7 +68,8 @@ type Booker struct {
 
 	last        atomic.Pointer[Booked]
 	promises    *promises
-	forecasting sync.Mutex
+	forecasting sync.Mutex // of somebody who asks
+	promising   sync.Mutex
 }
 
 // Booked is for whom room is booked, the zero value for nobody.
@@ -107,13 +108,14 @@ func (b *Booker) Run(ctx context.Context) {
 	if b.after == 0 {
 		return
 	}
+	var forecasting sync.WaitGroup
+	defer forecasting.Wait()
 	defer b.book(&Booked{}, nil)
 	b.next, b.due, b.waited, b.vain = time.Time{}, time.Time{}, nil, nil
+	b.promises.forget()
 	runtimes.See(b.cluster.Snapshot(), b.stamps, b.history) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)
 	defer ticker.Stop()
-	var forecasting sync.WaitGroup
-	defer forecasting.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -132,12 +134,11 @@ func (b *Booker) Booked() Booked { return *b.last.Load() }
 
 // look books room for the gang whose turn it is, if the cluster has changed or it is time.
 func (b *Booker) look() {
-	now, snap := b.clock.Now(), b.cluster.Snapshot()
+	now, snap, gangs := b.clock.Now(), b.cluster.Snapshot(), b.report()
+	b.promises.hold(gangs, now)
 	if now.Before(b.next) {
 		return
 	}
-	gangs := b.report()
-	b.promises.hold(gangs, now)
 	waiting := b.waiting(gangs)
 	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
 		return
@@ -202,10 +203,10 @@ func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
 }
 
 func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, estimates *runtimes.Estimates) *reservation.Booking {
-	gangs := outlook.Gangs // and nothing else of it is kept
+	gangs, expected := outlook.Gangs, *estimates // and nothing else of these is kept
 	booking := &reservation.Booking{
 		Priority: outlook.Priority, From: booked.From, Pods: map[string][]*cluster.Pod{}, Ending: sets.New[types.UID](),
-		Runtime: estimates.Of,
+		Runtime: expected.Of,
 		Own: func(pod *cluster.Pod) bool {
 			key, member := membership.Of(pod)
 			return member && slices.Contains(gangs, key)

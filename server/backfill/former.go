@@ -25,9 +25,9 @@ func NewFormer(client kubernetes.Interface, history *runtimes.History) (*Former,
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector("status.phase", string(corev1.PodSucceeded)).String()
 	})
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(object any, old bool) {
 		if pod, ok := object.(*corev1.Pod); ok {
-			history.Learn(pod)
+			history.Learn(pod, old)
 		}
 	}})
 	if err != nil {

@@ -30,7 +30,7 @@ func succeeded(name string, ran time.Duration) *corev1.Pod {
 func TestRoomIsBookedByRuntimesThatAreLearned(t *testing.T) {
 	run(t, 30*time.Second, func(w *world) {
 		for i := range 20 {
-			w.History.Learn(succeeded(fmt.Sprint("small-", i), time.Minute))
+			w.History.Learn(succeeded(fmt.Sprint("small-", i), time.Minute), false)
 		}
 		b := &busy{world: w}
 		b.fill()
@@ -51,7 +51,7 @@ func TestAForecastByLearnedRuntimesSaysHowSureItIs(t *testing.T) {
 	none := func(int) {}
 	run(t, 10*time.Second, func(w *world) {
 		for i := range 10 {
-			w.History.Learn(succeeded(fmt.Sprint("first-", i), time.Duration(60+20*i)*time.Second))
+			w.History.Learn(succeeded(fmt.Sprint("first-", i), time.Duration(60+20*i)*time.Second), false)
 		}
 		w.Nodes(4, 2)
 		for i := range 6 {

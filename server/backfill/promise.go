@@ -22,31 +22,20 @@ type promises struct {
 	past []float64 // the last waits, as parts of the waits by the lots
 }
 
-// promise is that a gang starts by a time in nine of ten cases, zero if nothing was promised. By the lots alone it would be another time.
+// promise is that a gang starts by a time in nine of ten cases, zero if nothing was promised. Lots is the last of nine draws.
 type promise struct{ made, by, lots time.Time }
 
 const (
 	// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
 	mostPromises = 1000
-	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: nine, for nine in ten.
+	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: of fewer, nine in ten are all but one.
 	mostPast  = 32
-	leastPast = 9
+	leastPast = 19
+	// shortest is the shortest wait by lots that is learned from: of less, seconds are a large part.
+	shortest = 30 * time.Second
+	// starting is how long a gang takes to start once it has room: until it is planned, and kube-scheduler has bound it.
+	starting = 5 * time.Second
 )
-
-// starting is how long a gang takes to start once it has room: until it is planned, and kube-scheduler has bound it.
-const starting = 5 * time.Second
-
-// by returns the time that nine in ten starts are expected to come before, of the time that nine draws came before. Draws know neither of
-// pods that go before and take longer, nor of gangs that come later and go first; former forecasts do.
-func (p *promises) by(now, lots time.Time) time.Time {
-	p.mu.Lock()
-	past := slices.Sorted(slices.Values(p.past))
-	p.mu.Unlock()
-	if len(past) >= leastPast {
-		lots = now.Add(time.Duration(runtimes.NineOfTen(past) * float64(lots.Sub(now))))
-	}
-	return lots.Add(starting)
-}
 
 func newPromises(registerer prometheus.Registerer) *promises {
 	p := &promises{
@@ -60,6 +49,25 @@ func newPromises(registerer prometheus.Registerer) *promises {
 	}
 	registerer.MustRegister(p.ratio)
 	return p
+}
+
+// by returns by when a gang starts in nine of ten cases, by the last of nine draws: later or sooner, as former starts came later or sooner
+// than their draws. Draws know neither of pods that go before and take longer, nor of gangs that come later and go first.
+func (p *promises) by(now, lots time.Time) time.Time {
+	p.mu.Lock()
+	past := slices.Sorted(slices.Values(p.past))
+	p.mu.Unlock()
+	if len(past) >= leastPast {
+		lots = now.Add(time.Duration(runtimes.NineOfTen(past) * float64(lots.Sub(now))))
+	}
+	return lots.Add(starting)
+}
+
+// forget forgets what was promised, and nothing that was learned.
+func (p *promises) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.of)
 }
 
 // made reports whether there is a forecast for a gang, or no room for one.
@@ -92,21 +100,23 @@ func (p *promises) hold(gangs []core.Summary, now time.Time) {
 		case !gangs[i].Started:
 			waiting[key] = promised
 		case promised.lots.After(promised.made):
-			waited := now.Sub(promised.made).Seconds()
-			p.ratio.Observe(waited / promised.by.Sub(promised.made).Seconds())
-			p.past = append(p.past, waited/promised.lots.Sub(promised.made).Seconds())
-			p.past = p.past[max(0, len(p.past)-mostPast):]
+			waited, lots := now.Sub(promised.made), promised.lots.Sub(promised.made)
+			p.ratio.Observe(waited.Seconds() / promised.by.Sub(promised.made).Seconds())
+			if lots >= shortest {
+				p.past = append(p.past, max(0, waited-starting).Seconds()/lots.Seconds())
+				p.past = p.past[max(0, len(p.past)-mostPast):]
+			}
 		}
 	}
 	p.of = waiting
 }
 
-// promise forecasts when a gang with a booking starts, unless somebody else is told a forecast just now.
+// promise forecasts when a gang with a booking starts, unless that is being done.
 func (b *Booker) promise(key membership.Key) {
-	if !b.forecasting.TryLock() {
+	if !b.promising.TryLock() {
 		return
 	}
-	defer b.forecasting.Unlock()
+	defer b.promising.Unlock()
 	all := b.report()
 	if at := slices.IndexFunc(all, func(s core.Summary) bool { return keyOf(&s) == key }); at >= 0 {
 		now, f := b.clock.Now(), b.forecast(&all[at])

@@ -105,6 +105,7 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 		}
 		if !f.lots.IsZero() {
 			f.By = b.promises.by(b.clock.Now(), f.lots)
+			f.At = earlier(f.At, f.By)
 		}
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
 		f.waitsFor(&outlook)
@@ -166,6 +167,13 @@ func (f *Forecasts) Promises() bool {
 		}
 	}
 	return true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

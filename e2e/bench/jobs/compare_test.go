@@ -3,9 +3,11 @@ package jobs
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"text/tabwriter"
@@ -20,6 +22,8 @@ import (
 const (
 	// hoursEnv is for how long jobs come, in hours. Without it nothing is compared.
 	hoursEnv = "BACKFILL_HOURS"
+	// seedsEnv is how many workloads there are of each kind.
+	seedsEnv = "BACKFILL_SEEDS"
 	// dataEnv names the directory of the openb trace.
 	dataEnv = "DEMO_DATA"
 
@@ -37,15 +41,26 @@ func TestFigures(t *testing.T) {
 		t.Skipf("%s has no number of hours: make bench-backfill sets it", hoursEnv)
 	}
 	out := os.Stdout
+	seeds, err := figures.FromEnv(os.Getenv, seedsEnv, 3, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
 	scenario(t, out, hours)
-	over := time.Duration(hours) * time.Hour
-	workloads := []*Workload{FromRacks("philly", nil, nodes, perNode, load, over, 1), Lublin(nodes, perNode, load, over, 1)}
+	over, trace := time.Duration(hours)*time.Hour, racks.Trace(nil)
 	if data := os.Getenv(dataEnv); data == "" {
 		fmt.Fprintf(out, "SKIPPED: openb, since %s is not set\n", dataEnv)
 	} else {
-		workloads = append(workloads, FromRacks("openb", openB(t, data), nodes, perNode, load, 0, 1))
+		trace = openB(t, data)
 	}
-	compare(t, out, workloads)
+	c := &comparison{out: out, of: map[string][]ratios{}, kept: map[Saying]Forecasts{}}
+	for seed := range uint64(seeds) {
+		c.add(t, FromRacks("philly", nil, nodes, perNode, load, over, seed+1), seed+1)
+		c.add(t, Lublin(nodes, perNode, load, over, seed+1), seed+1)
+		if trace != nil {
+			c.add(t, FromRacks("openb", trace, nodes, perNode, load, 0, seed+1), seed+1)
+		}
+	}
+	c.print(t)
 }
 
 func scenario(t *testing.T, out io.Writer, hours int) {
@@ -87,59 +102,51 @@ func openB(t *testing.T, data string) (thin racks.Trace) {
 	return thin
 }
 
-// ratios are of muster with room in time to something else, of each workload and saying.
+// ratios are of muster with room in time to something else, of one workload and saying.
 type ratios struct{ wait, use, slowdown, easyWait float64 }
 
-// compare prints what each rule makes of workloads.
-func compare(t *testing.T, out io.Writer, workloads []*Workload) {
+// comparison compares what rules make of workloads.
+type comparison struct {
+	out  io.Writer
+	of   map[string][]ratios // by "workload_saying", and by each of them
+	kept map[Saying]Forecasts
+}
+
+// add replays a workload by all rules, and prints what each makes of it.
+func (c *comparison) add(t *testing.T, w *Workload, seed uint64) {
 	t.Helper()
-	all, kept, forecast := map[Saying][]ratios{}, 0, 0
-	for _, w := range workloads {
-		fmt.Fprintf(out, "\n%s\n", w)
-		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(table, "runtimes\trule\twait of the largest tenth\tin use\tslowdown\tforecasts kept\t")
-		row := func(s Saying, rule string, r Result, f Forecasts) {
-			said := "-"
-			if f.All > 0 {
-				said = fmt.Sprintf("%d of %d", f.Kept, f.All)
-			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%.3f\t%.2f\t%s\t\n", s, rule, r.LargeWait.Round(time.Second), r.Utilisation, r.Slowdown, said)
+	fmt.Fprintf(c.out, "\n%s, seed %d\n", w, seed)
+	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	defer table.Flush()
+	fmt.Fprintln(table, "runtimes\trule\twait of the largest tenth\tin use\tslowdown\tforecasts kept\t")
+	row := func(s Saying, rule string, r Result, f Forecasts) {
+		said := "-"
+		if f.All > 0 {
+			said = fmt.Sprintf("%d of %d", f.Kept, f.All)
 		}
-		starts, _ := Muster(t, w.Where(Nothing, 1), 0)
-		without := Sum(w, starts)
-		row(Nothing, "muster without", without, Forecasts{})
-		for _, s := range []Saying{Perfect, Noisy, Nothing} {
-			said := w.Where(s, 1)
-			rules := map[string]Result{}
-			for _, rule := range []Rule{FCFS{}, Greedy{}, EASY{}, Conservative{}} {
-				name := fmt.Sprintf("%T", rule)[len("jobs."):]
-				rules[name] = Sum(said, Replay(said, rule))
-				row(s, name, rules[name], Forecasts{})
-			}
-			starts, f := Muster(t, said, after)
-			with := Sum(said, starts)
-			row(s, "muster", with, f)
-			kept, forecast = kept+f.Kept, forecast+f.All
-			easy := rules["EASY"]
-			all[s] = append(all[s], ratios{
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.3f\t%.2f\t%s\t\n", s, rule, r.LargeWait.Round(time.Second), r.Utilisation, r.Slowdown, said)
+	}
+	starts, _ := Muster(t, w.Where(Nothing, seed), 0)
+	without := Sum(w, starts)
+	row(Nothing, "muster without", without, Forecasts{})
+	for _, s := range []Saying{Perfect, Noisy, Nothing} {
+		said := w.Where(s, seed)
+		var easy Result
+		for _, rule := range []Rule{FCFS{}, Greedy{}, Conservative{}, EASY{}} {
+			easy = Sum(said, Replay(said, rule))
+			row(s, fmt.Sprintf("%T", rule)[len("jobs."):], easy, Forecasts{})
+		}
+		starts, f := Muster(t, said, after)
+		with := Sum(said, starts)
+		row(s, "muster", with, f)
+		c.kept[s] = Forecasts{c.kept[s].Kept + f.Kept, c.kept[s].All + f.All}
+		for _, of := range []string{"", "_" + w.Name, "_" + s.String(), "_" + w.Name + "_" + s.String()} {
+			c.of[of] = append(c.of[of], ratios{
 				wait: longer(with, without), use: with.Utilisation / without.Utilisation,
 				slowdown: with.Slowdown / easy.Slowdown, easyWait: longer(with, easy),
 			})
 		}
-		table.Flush()
-		for _, s := range []Saying{Perfect, Noisy, Nothing} {
-			printRatios(out, "_"+w.Name+"_"+s.String(), all[s][len(all[s])-1:])
-		}
 	}
-	fmt.Fprintln(out)
-	var every []ratios
-	for _, s := range []Saying{Perfect, Noisy, Nothing} {
-		printRatios(out, "_"+s.String(), all[s])
-		every = append(every, all[s]...)
-	}
-	printRatios(out, "", every)
-	figures.Print(out, "forecast_p90_coverage", 3, float64(kept)/float64(forecast))
-	figures.Print(out, "forecast_slips", 3, 1-float64(kept)/float64(forecast))
 }
 
 // longer compares waits. A second is added to each, since there may be none.
@@ -147,17 +154,32 @@ func longer(a, b Result) float64 {
 	return float64(a.LargeWait+time.Second) / float64(b.LargeWait+time.Second)
 }
 
-// printRatios prints the geometric means of ratios.
-func printRatios(out io.Writer, suffix string, of []ratios) {
-	mean := func(value func(*ratios) float64) float64 {
-		sum := 0.0
-		for i := range of {
-			sum += math.Log(value(&of[i]))
+// print prints the geometric means of all ratios, and how forecasts were kept.
+func (c *comparison) print(t *testing.T) {
+	t.Helper()
+	fmt.Fprintln(c.out)
+	for _, of := range slices.Sorted(maps.Keys(c.of)) {
+		mean := func(value func(*ratios) float64) float64 {
+			sum := 0.0
+			for i := range c.of[of] {
+				sum += math.Log(value(&c.of[of][i]))
+			}
+			return math.Exp(sum / float64(len(c.of[of])))
 		}
-		return math.Exp(sum / float64(len(of)))
+		figures.Print(c.out, "backfill_mean_wait_large_vs_greedy"+of, 3, mean(func(r *ratios) float64 { return r.wait }))
+		figures.Print(c.out, "backfill_mean_wait_large_vs_easy"+of, 3, mean(func(r *ratios) float64 { return r.easyWait }))
+		figures.Print(c.out, "backfill_utilisation_vs_greedy"+of, 3, mean(func(r *ratios) float64 { return r.use }))
+		figures.Print(c.out, "backfill_mean_slowdown_vs_easy"+of, 3, mean(func(r *ratios) float64 { return r.slowdown }))
 	}
-	figures.Print(out, "backfill_mean_wait_large_vs_greedy"+suffix, 3, mean(func(r *ratios) float64 { return r.wait }))
-	figures.Print(out, "backfill_mean_wait_large_vs_easy"+suffix, 3, mean(func(r *ratios) float64 { return r.easyWait }))
-	figures.Print(out, "backfill_utilisation_vs_greedy"+suffix, 3, mean(func(r *ratios) float64 { return r.use }))
-	figures.Print(out, "backfill_mean_slowdown_vs_easy"+suffix, 3, mean(func(r *ratios) float64 { return r.slowdown }))
+	var all Forecasts
+	for _, s := range []Saying{Perfect, Noisy, Nothing} {
+		f := c.kept[s]
+		all = Forecasts{all.Kept + f.Kept, all.All + f.All}
+		figures.Print(c.out, "forecast_p90_coverage_"+s.String(), 3, float64(f.Kept)/float64(f.All))
+	}
+	if all.All == 0 {
+		t.Error("no forecast was held against a start")
+	}
+	figures.Print(c.out, "forecast_p90_coverage", 3, float64(all.Kept)/float64(all.All))
+	figures.Print(c.out, "forecast_slips", 3, 1-float64(all.Kept)/float64(all.All))
 }

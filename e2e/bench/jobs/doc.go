@@ -5,7 +5,8 @@
 //   - Greedy: each job starts as soon as it has room.
 //   - EASY (Lifka, 1995; Mu'alem and Feitelson, 2001): the first job that has no room is promised the earliest time by what running
 //     jobs are expected to take. Others go before if they end by then, or leave it its room.
-//   - Conservative (Mu'alem and Feitelson, 2001): each job that waits is promised a time. Others go before if no promise suffers.
+//   - Conservative (Mu'alem and Feitelson, 2001): each job that waits is promised a time. Others go before if no promise suffers. All are
+//     planned again in their order at each event, as in Slurm, so that on nodes a promise may come later than it was.
 //
 // Nothing reads how long a job really runs except the clock by which it ends: see [Job.Runs].
 package jobs

@@ -81,8 +81,8 @@ func (w *Workload) Where(s Saying, seed uint64) *Workload {
 // apps is how many Apps there are.
 const apps = 30
 
-// finish numbers jobs in the order in which they come, and has jobs of one App run for a similar time: they are alike by size and by a
-// runtime that is blurred by a factor of e^0.5.
+// finish numbers jobs in the order in which they come, and has jobs of one App run for a similar time: Apps are ranges of runtimes that
+// are blurred by a factor of e^0.5.
 func finish(w *Workload, random *rand.Rand) *Workload {
 	slices.SortStableFunc(w.Jobs, func(a, b *Job) int { return cmp.Compare(a.At, b.At) })
 	blurred := map[*Job]float64{}

@@ -12,7 +12,7 @@ import (
 	"muster.dev/muster/server/backfill/backfilltest"
 )
 
-// musterConfig has gangs fill nodes, as the other rules do.
+// musterConfig has gangs go to the fullest nodes. By the other rules all go to the first ones, as single pods do here.
 const musterConfig = `
 apiVersion: ` + v1alpha2.APIVersion + `
 kind: ` + v1alpha2.Kind + `

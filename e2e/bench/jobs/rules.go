@@ -48,10 +48,18 @@ func take(p *Placed, free []int64, by int64) {
 	}
 }
 
-// ends returns the jobs that run, the first one to end by what is expected first, and when. One that is late ends in a second.
+// ends returns the jobs that run, the first one to end by what is expected first, and when. One that is late is given ten seconds, and
+// twice as long each time that these are over, as by muster: Tsafrir, Etsion and Feitelson (2007) correct predictions step by step, too.
 func (s *State) ends(now time.Duration) (running []Placed, at []time.Duration) {
 	running = slices.Clone(s.Running)
-	end := func(p *Placed) time.Duration { return max(p.Since+s.Estimate(p.Job), now+time.Second) }
+	end := func(p *Placed) time.Duration {
+		due := p.Since + s.Estimate(p.Job)
+		for at, more := due, 10*time.Second; ; at, more = due+more, 2*more {
+			if at > now {
+				return at
+			}
+		}
+	}
 	slices.SortStableFunc(running, func(a, b Placed) int { return cmp.Compare(end(&a), end(&b)) })
 	for i := range running {
 		at = append(at, end(&running[i]))

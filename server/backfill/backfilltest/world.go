@@ -279,7 +279,7 @@ func (w *World) end(now time.Time) {
 			w.Fatal(err)
 		}
 		if w.Learns {
-			w.History.Learn(Succeeded(r.pod, r.to.Sub(r.from)))
+			w.History.Learn(Succeeded(r.pod, r.to.Sub(r.from)), false)
 		}
 	}
 	w.Ended += len(ended)
