@@ -19,7 +19,6 @@ import (
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
-	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/rescheduler/reservation"
 )
@@ -59,10 +58,13 @@ type Booker struct {
 	stamps  *runtimes.Clock
 	history *runtimes.History
 	booked  *prometheus.GaugeVec
+	idle    *prometheus.CounterVec
 
-	// Only Run uses these. When a booking may be made again, by when it is, and the generation and the gangs of the last time.
+	// Only Run uses these. When a booking may be made again, by when it is, and the generation, the gangs and the time of the last time.
 	next, due time.Time
 	seen      uint64
+	looked    time.Time
+	inForce   *reservation.Booking
 	waited    []membership.Key
 	vain      map[membership.Key]time.Time // until when others have the turn of gangs that can have no booking
 
@@ -88,9 +90,14 @@ func New(o Options) *Booker {
 			Name: "muster_booked_pods",
 			Help: "Pods of the gang for which room is booked that have to start together, by its namespace; none without a booking.",
 		}, []string{"namespace"}),
+		idle: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "muster_booked_idle_pod_seconds_total",
+			Help: "Seconds for which a node had room for a pod and kept it for the gang for which it is booked, over all such pods, " +
+				"by the namespace of the gang: what bookings cost.",
+		}, []string{"namespace"}),
 	}
 	b.last.Store(&Booked{})
-	o.Registerer.MustRegister(b.booked)
+	o.Registerer.MustRegister(b.booked, b.idle)
 	return b
 }
 
@@ -111,7 +118,7 @@ func (b *Booker) Run(ctx context.Context) {
 	var forecasting sync.WaitGroup
 	defer forecasting.Wait()
 	defer b.book(&Booked{}, nil)
-	b.next, b.due, b.waited, b.vain = time.Time{}, time.Time{}, nil, nil
+	b.next, b.due, b.looked, b.waited, b.vain = time.Time{}, time.Time{}, time.Time{}, nil, nil
 	b.promises.forget()
 	runtimes.See(b.cluster.Snapshot(), b.stamps, b.history) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)
@@ -136,6 +143,7 @@ func (b *Booker) Booked() Booked { return *b.last.Load() }
 func (b *Booker) look() {
 	now, snap, gangs := b.clock.Now(), b.cluster.Snapshot(), b.report()
 	b.promises.hold(gangs, now)
+	b.count(snap, now)
 	if now.Before(b.next) {
 		return
 	}
@@ -224,25 +232,10 @@ func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, estimates *runti
 	return booking
 }
 
-// isModest reports whether pods ask for no more than half of what all nodes have together, of each resource: a larger gang keeps
-// nobody waiting.
-func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
-	asked, all := cluster.Resources{}, cluster.Resources{}
-	for _, place := range places {
-		asked = asked.Plus(&place.Pod.Requests)
-	}
-	for node := range snap.Nodes() {
-		all = all.Plus(&node.Allocatable)
-	}
-	within := func(asked, all int64) bool { return asked <= all/2 }
-	tooMuch := func(of cluster.Scalar) bool { return !within(of.Amount, all.Scalar(of.Name)) }
-	return within(asked.MilliCPU, all.MilliCPU) && within(asked.Memory, all.Memory) &&
-		within(asked.EphemeralStorage, all.EphemeralStorage) && !slices.ContainsFunc(asked.Scalars, tooMuch)
-}
-
 // book has a booking be in force, and says so when it is for another gang than the one before.
 func (b *Booker) book(booked *Booked, booking *reservation.Booking) {
 	before := b.last.Swap(booked)
+	b.inForce = booking
 	b.room.Book(booking)
 	b.booked.Reset()
 	if booking != nil {

@@ -161,6 +161,9 @@ func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
 		if left := time.Until(booked.From); booked.Pods != 4 || left < 235*time.Second || left > 245*time.Second {
 			t.Fatalf("room is booked for %d pods in %s, want 4 in about 240 s", booked.Pods, left)
 		}
+		if idle := w.idle(); idle < 3*25 || idle > 3*30 {
+			t.Errorf("room for pods stood empty for %g s, want about 29 s for three of them", idle)
+		}
 		w.Queue(
 			backfilltest.Pod(
 				"beside",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -104,26 +105,41 @@ func TestAForecastThatIsNotKeptIsCounted(t *testing.T) {
 	})
 }
 
+// idle returns for how long room for pods stood empty, in seconds.
+func (w *world) idle() (seconds float64) {
+	w.Helper()
+	for _, metric := range w.family("muster_booked_idle_pod_seconds_total") {
+		seconds += metric.GetCounter().GetValue()
+	}
+	return seconds
+}
+
 // ratios returns how many starts were held against forecasts, and how many came no later than was said.
 func (w *world) ratios() (count, within uint64) {
+	w.Helper()
+	histogram := w.family("muster_forecast_ratio")[0].GetHistogram()
+	for _, bucket := range histogram.GetBucket() {
+		if bucket.GetUpperBound() == 1 {
+			return histogram.GetSampleCount(), bucket.GetCumulativeCount()
+		}
+	}
+	w.Fatal("there is no bucket up to 1")
+	return 0, 0
+}
+
+// family returns the metrics of a name.
+func (w *world) family(name string) []*dto.Metric {
 	w.Helper()
 	families, err := w.Registry.Gather()
 	if err != nil {
 		w.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() != "muster_forecast_ratio" {
-			continue
-		}
-		histogram := family.GetMetric()[0].GetHistogram()
-		for _, bucket := range histogram.GetBucket() {
-			if bucket.GetUpperBound() == 1 {
-				return histogram.GetSampleCount(), bucket.GetCumulativeCount()
-			}
+		if family.GetName() == name {
+			return family.GetMetric()
 		}
 	}
-	w.Fatal("nothing is held against starts")
-	return 0, 0
+	return nil
 }
 
 func TestFormerPodsAreLearnedFromTheAPI(t *testing.T) {
