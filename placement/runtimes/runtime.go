@@ -34,8 +34,8 @@ func deadlineOf(pod *corev1.Pod) time.Duration {
 }
 
 // Estimates are how long pods run from their start, by what they say, how far others of their namespace were off with that, and former
-// pods of their workload. Nothing is expected of a namespace while more than a tenth of its pods that run are late by far: run for more
-// than twice as long as nine of ten former ones. There authors do not know, or lie.
+// pods of their workload. No pod of a namespace is believed while more than a tenth of its pods that run are late by far: run for more
+// than twice as long as nine of ten former ones. There authors do not know, or lie. The ends of pods that run are expected all the same.
 type Estimates struct {
 	history *History
 	pods    map[string]tally // of each namespace

@@ -60,7 +60,8 @@ type Booker struct {
 	booked  *prometheus.GaugeVec
 	idle    *prometheus.CounterVec
 
-	// Only Run uses these. When a booking may be made again, by when it is, and the generation, the gangs and the time of the last time.
+	// Only Run uses these. A booking is made again from next on, and at due at the latest. The last look saw a generation and gangs that
+	// waited.
 	next, due time.Time
 	seen      uint64
 	looked    time.Time

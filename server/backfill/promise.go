@@ -28,9 +28,11 @@ type promise struct{ made, by, lots time.Time }
 const (
 	// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
 	mostPromises = 1000
-	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: of fewer, nine in ten are all but one.
+	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: the last of nine covers nine in ten.
 	mostPast  = 32
-	leastPast = 19
+	leastPast = 9
+	// unproven is by how much longer waits are taken for than draws say until then.
+	unproven = 1.5
 	// shortest is the shortest wait by lots that is learned from: of less, seconds are a large part.
 	shortest = 30 * time.Second
 	// starting is how long a gang takes to start once it has room: until it is planned, and kube-scheduler has bound it.
@@ -52,15 +54,20 @@ func newPromises(registerer prometheus.Registerer) *promises {
 }
 
 // by returns by when a gang starts in nine of ten cases, by the last of nine draws: later or sooner, as former starts came later or sooner
-// than their draws. Draws know neither of pods that go before and take longer, nor of gangs that come later and go first.
-func (p *promises) by(now, lots time.Time) time.Time {
+// than their draws. Draws know neither of pods that go before and take longer, nor of gangs that come later and go first. All that is
+// drawn is the same where the ends are certain.
+func (p *promises) by(now, lots time.Time, certain bool) time.Time {
 	p.mu.Lock()
 	past := slices.Sorted(slices.Values(p.past))
 	p.mu.Unlock()
-	if len(past) >= leastPast {
-		lots = now.Add(time.Duration(runtimes.NineOfTen(past) * float64(lots.Sub(now))))
+	ratio := 1.0
+	switch {
+	case len(past) >= leastPast:
+		ratio = runtimes.NineOfTen(past)
+	case !certain:
+		ratio = unproven
 	}
-	return lots.Add(starting)
+	return now.Add(time.Duration(ratio * float64(lots.Sub(now)))).Add(starting)
 }
 
 // forget forgets what was promised, and nothing that was learned.

@@ -104,7 +104,7 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 			f.At, f.lots = b.drawn(keyOf(s), &ends, f.At)
 		}
 		if !f.lots.IsZero() {
-			f.By = b.promises.by(b.clock.Now(), f.lots)
+			f.By = b.promises.by(b.clock.Now(), f.lots, !ends.Unsure)
 			f.At = earlier(f.At, f.By)
 		}
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
