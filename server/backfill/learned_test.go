@@ -65,6 +65,9 @@ func TestAForecastByLearnedRuntimesSaysHowSureItIs(t *testing.T) {
 		if got.Outcome != backfill.Later || got.Learned != 6 || got.By.Sub(got.At) < 10*time.Second {
 			t.Errorf("it is said %+v, want that it is not sure", got)
 		}
+		if by := time.Until(got.By).Seconds(); by < 1.5*got.InSeconds+10 { // half as long again as the last of nine draws, and a start
+			t.Errorf("nine in ten start in %.0f s, and five in %.0f s: the last draw does not count", by, got.InSeconds)
+		}
 		if in := time.Duration(got.InSeconds * float64(time.Second)); in < 45*time.Second || in > 150*time.Second {
 			t.Errorf("it is to start in %s", in)
 		}
