@@ -31,9 +31,8 @@ func trimToSelector(object any) {
 	case *batchv1.Job:
 		annotations := trimJobAnnotations(o)
 		succeeded := o.Status.Succeeded
-		if indexed := o.Spec.CompletionMode != nil &&
-			*o.Spec.CompletionMode == batchv1.IndexedCompletion; annotations[v1alpha1.AnnotationGangScope] == "" &&
-			!indexed {
+		_, says := annotations[v1alpha1.AnnotationGangScope]
+		if indexed := o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion; !says && !indexed {
 			succeeded = 0 // of a queue of work, it would be another Job after each pod
 		}
 		o.ObjectMeta = owned(&o.ObjectMeta)

@@ -48,9 +48,12 @@ func (t tally) isDoubtful() bool { return 10*t.late > t.all }
 
 // Of returns how long a pod is expected to run: the median of what is known. It reports false if nothing is.
 func (e *Estimates) Of(pod *cluster.Pod) (runtime time.Duration, known bool) {
+	if e.pods[pod.Namespace].isDoubtful() {
+		return 0, false
+	}
 	of, unit := sourceOf(pod.Pod)
 	values := e.history.values(of)
-	if len(values) == 0 || e.pods[pod.Namespace].isDoubtful() {
+	if len(values) == 0 {
 		return 0, false
 	}
 	return min(times(median(values), unit), deadlineOf(pod.Pod)), true

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -78,7 +77,7 @@ func TestAForecastByLearnedRuntimesSaysHowSureItIs(t *testing.T) {
 		if started := w.started("g"); started != 4 {
 			t.Errorf("%d members have started, want 4", started)
 		}
-		if count, within := w.ratios(); count != 1 || within != 1 {
+		if count, within := w.Forecasts(); count != 1 || within != 1 {
 			t.Errorf("%d forecasts are held against starts, %d of them kept, want 1", count, within)
 		}
 	})
@@ -94,15 +93,15 @@ func TestAForecastThatIsNotKeptIsCounted(t *testing.T) {
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 100 * time.Second })
 		w.gangOf("g", 4)
 		w.Pass(60, none, forLong("g"))
-		if count, _ := w.ratios(); count != 0 {
+		if count, _ := w.Forecasts(); count != 0 {
 			t.Errorf("%d forecasts are held against a gang that waits", count)
 		}
 		w.Pass(60, none, forLong("g"))
-		if count, within := w.ratios(); count != 1 || within != 0 {
+		if count, within := w.Forecasts(); count != 1 || within != 0 {
 			t.Errorf("%d forecasts are held against starts, %d of them kept, want 1 and 0", count, within)
 		}
 		w.Pass(30, none, forLong("g"))
-		if count, _ := w.ratios(); count != 1 {
+		if count, _ := w.Forecasts(); count != 1 {
 			t.Errorf("one start is counted %d times", count)
 		}
 	})
@@ -111,38 +110,10 @@ func TestAForecastThatIsNotKeptIsCounted(t *testing.T) {
 // idle returns for how long room for pods stood empty, in seconds.
 func (w *world) idle() (seconds float64) {
 	w.Helper()
-	for _, metric := range w.family("muster_booked_idle_pod_seconds_total") {
+	for _, metric := range w.Metrics("muster_booked_idle_pod_seconds_total") {
 		seconds += metric.GetCounter().GetValue()
 	}
 	return seconds
-}
-
-// ratios returns how many starts were held against forecasts, and how many came no later than was said.
-func (w *world) ratios() (count, within uint64) {
-	w.Helper()
-	histogram := w.family("muster_forecast_ratio")[0].GetHistogram()
-	for _, bucket := range histogram.GetBucket() {
-		if bucket.GetUpperBound() == 1 {
-			return histogram.GetSampleCount(), bucket.GetCumulativeCount()
-		}
-	}
-	w.Fatal("there is no bucket up to 1")
-	return 0, 0
-}
-
-// family returns the metrics of a name.
-func (w *world) family(name string) []*dto.Metric {
-	w.Helper()
-	families, err := w.Registry.Gather()
-	if err != nil {
-		w.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()
-		}
-	}
-	return nil
 }
 
 func TestFormerPodsAreLearnedFromTheAPI(t *testing.T) {

@@ -22,8 +22,12 @@ type promises struct {
 	past []float64 // the last waits, as parts of the waits by the lots
 }
 
-// promise is that a gang starts by a time in nine of ten cases, zero if nothing was promised. Lots is the last of nine draws.
-type promise struct{ made, by, lots time.Time }
+// promise is a forecast for one gang. The times are zero where nothing could be promised.
+type promise struct {
+	made time.Time
+	by   time.Time // when the gang has started in nine of ten cases
+	lots time.Time // the same as far as draws tell: the last one of nine
+}
 
 const (
 	// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
@@ -127,6 +131,6 @@ func (b *Booker) promise(key membership.Key) {
 	all := b.report()
 	if at := slices.IndexFunc(all, func(s core.Summary) bool { return keyOf(&s) == key }); at >= 0 {
 		now, f := b.clock.Now(), b.forecast(&all[at])
-		b.promises.make(key, promise{now, f.By, f.lots})
+		b.promises.make(key, promise{made: now, by: f.By, lots: f.lots})
 	}
 }

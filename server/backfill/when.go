@@ -105,7 +105,9 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 		}
 		if !f.lots.IsZero() {
 			f.By = b.promises.by(b.clock.Now(), f.lots, !ends.Unsure)
-			f.At = earlier(f.At, f.By)
+			if f.By.Before(f.At) {
+				f.At = f.By
+			}
 		}
 		f.InSeconds = f.At.Sub(b.clock.Now()).Seconds()
 		f.waitsFor(&outlook)
@@ -167,13 +169,6 @@ func (f *Forecasts) Promises() bool {
 		}
 	}
 	return true
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

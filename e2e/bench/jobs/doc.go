@@ -8,5 +8,5 @@
 //   - Conservative (Mu'alem and Feitelson, 2001): each job that waits is promised a time. Others go before if no promise suffers. All are
 //     planned again in their order at each event, as in Slurm, so that on nodes a promise may come later than it was.
 //
-// Nothing reads how long a job really runs except the clock by which it ends: see [Job.Runs].
+// No rule reads how long a job really runs: the clock by which the job ends does, and what sums it up afterwards. See [Job.Runs].
 package jobs

@@ -45,7 +45,8 @@ func Muster(t *testing.T, w *Workload, after time.Duration) (starts []Start, for
 		for len(r.coming) > 0 || len(world.Waiting()) > 0 {
 			world.Step(r.step(), r.come, func(p *corev1.Pod) time.Duration { return r.jobs[p.Name].Runs(Ender{}) })
 		}
-		starts, forecasts = r.starts, r.forecasts()
+		starts = r.starts
+		forecasts.All, forecasts.Kept = r.Forecasts()
 	})
 	return starts, forecasts
 }
@@ -116,25 +117,4 @@ func (r *replay) started(pod string) {
 	if of.left--; of.left == 0 {
 		r.starts = append(r.starts, Start{of.Job, time.Since(r.began)})
 	}
-}
-
-func (r *replay) forecasts() (f Forecasts) {
-	r.Helper()
-	families, err := r.Registry.Gather()
-	if err != nil {
-		r.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != "muster_forecast_ratio" {
-			continue
-		}
-		histogram := family.GetMetric()[0].GetHistogram()
-		f.All = int(histogram.GetSampleCount())
-		for _, bucket := range histogram.GetBucket() {
-			if bucket.GetUpperBound() == 1 {
-				f.Kept = int(bucket.GetCumulativeCount())
-			}
-		}
-	}
-	return f
 }

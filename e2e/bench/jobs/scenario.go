@@ -18,7 +18,7 @@ import (
 // Scenario is a gang that asks for a fifth of a busy cluster: small pods that run for a minute take nine tenths, and come at random.
 type Scenario struct {
 	Nodes int // with ten places each
-	Hour  time.Duration
+	Over  time.Duration
 }
 
 // Outcome is how a scenario went.
@@ -67,7 +67,7 @@ func (s Scenario) Run(t *testing.T, after time.Duration) (o Outcome) {
 				o.Started, o.Gang = o.Started+1, time.Since(began)
 			}
 		}
-		w.Pass(int(s.Hour.Seconds()), func(second int) {
+		w.Pass(int(s.Over.Seconds()), func(second int) {
 			if w.Booker.Booked() != (backfill.Booked{}) {
 				booked++
 				if waiting := len(w.Waiting()) - (members - o.Started); waiting > 0 {
@@ -77,10 +77,10 @@ func (s Scenario) Run(t *testing.T, after time.Duration) (o Outcome) {
 			come(second)
 		}, runs)
 		o.Small = w.Ended - o.Started // the gang has ended as well
-		if o.Gang+large > s.Hour {
+		if o.Gang+large > s.Over {
 			o.Small = w.Ended
 		}
-		o.Idle = float64(empty) / s.Hour.Seconds() / float64(s.Nodes*places)
+		o.Idle = float64(empty) / s.Over.Seconds() / float64(s.Nodes*places)
 		o.IdleWhile = float64(empty) / float64(max(booked, 1)) / float64(s.Nodes*places)
 	})
 	return o

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/record"
@@ -149,39 +149,6 @@ func (w *World) Nodes(count, cpus int, others ...corev1.ResourceName) {
 	}
 }
 
-// Pod is one of a CPU that says how long it runs, unless that is 0.
-func Pod(name string, says time.Duration, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(time.Now().Add(skew)),
-		},
-		Spec: corev1.PodSpec{
-			SchedulerName: "default-scheduler", Priority: new(int32),
-			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")},
-			}}},
-		},
-	}
-	if says > 0 {
-		p.Annotations = map[string]string{v1alpha1.AnnotationExpectedRuntime: says.String()}
-	}
-	for _, f := range change {
-		f(p)
-	}
-	return p
-}
-
-// InGang makes a pod a member of a gang of a size.
-func InGang(name string, size int) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		p.Labels = map[string]string{v1alpha1.LabelMuster: name}
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
-		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(size)
-	}
-}
-
 // Queue has pods wait for a node.
 func (w *World) Queue(pods ...*corev1.Pod) {
 	w.Helper()
@@ -261,6 +228,34 @@ func (w *World) NextEnd() (next time.Time, runs bool) {
 	return next, runs
 }
 
+// Metrics returns the metrics of a name.
+func (w *World) Metrics(name string) []*dto.Metric {
+	w.Helper()
+	families, err := w.Registry.Gather()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()
+		}
+	}
+	return nil
+}
+
+// Forecasts returns how many gangs have started that had a booking, and how many of them by the time that was forecast of nine in ten.
+func (w *World) Forecasts() (all, kept int) {
+	w.Helper()
+	histogram := w.Metrics("muster_forecast_ratio")[0].GetHistogram()
+	for _, bucket := range histogram.GetBucket() {
+		if bucket.GetUpperBound() == 1 {
+			return int(histogram.GetSampleCount()), int(bucket.GetCumulativeCount()) //nolint:gosec // of gangs
+		}
+	}
+	w.Fatal("there is no bucket up to 1")
+	return 0, 0
+}
+
 // end has pods end whose time has come.
 func (w *World) end(now time.Time) {
 	w.Helper()
@@ -283,17 +278,6 @@ func (w *World) end(now time.Time) {
 		}
 	}
 	w.Ended += len(ended)
-}
-
-// Succeeded returns a pod as it is once it has succeeded after a time.
-func Succeeded(p *corev1.Pod, ran time.Duration) *corev1.Pod {
-	done, start := p.DeepCopy(), metav1.NewTime(time.Now().Add(skew-ran))
-	done.Status = corev1.PodStatus{
-		Phase: corev1.PodSucceeded, StartTime: &start, ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(start.Add(ran))},
-		}}},
-	}
-	return done
 }
 
 // isDue reports whether a pod is to be tried, and notes that it is.
