@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,7 +79,9 @@ func piecesOf(t *testing.T) pieces {
 	} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			isTest := strings.HasSuffix(path, "_test.go")
-			measures := strings.HasSuffix(path, "bench_test.go") || strings.HasSuffix(path, "/placing_test.go")
+			measures := slices.ContainsFunc([]string{"bench_test.go", "/placing_test.go", "/compare_test.go"}, func(end string) bool {
+				return strings.HasSuffix(path, end)
+			})
 			if err == nil && filepath.Ext(path) == ".go" && (dir == "." && !isTest || measures) {
 				read(path)
 			}
