@@ -109,7 +109,7 @@ func BenchmarkFilter(b *testing.B) {
 			if d := m.Verbs.Filter(gangs[0][0], 1000); !d.Member {
 				b.Fatalf("%+v", d)
 			}
-			m.Verbs.Refused(gangs[0][0])
+			m.Verbs.Refused(gangs[0][0], false)
 		}
 	})
 }

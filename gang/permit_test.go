@@ -108,7 +108,7 @@ func TestAGangWithinATenthOfItsNeedWaitsForTheLastMember(t *testing.T) {
 				p.after(core.SchedulerLag)
 				for _, pod := range pods[test.placed:] {
 					p.filter(pod)
-					p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
+					p.Verbs.Refused(p.cluster.PendingPod(pod.UID), false)
 				}
 				for _, call := range calls {
 					if call.held() != test.waits {
@@ -149,7 +149,7 @@ func TestTheOthersKeepTheirPlacesWhenNoneIsFoundForALostMemberAndTheGapIsBearabl
 				p.set(cordoned)
 				for _, pod := range lost { // the scheduler did not know of its place
 					p.Verbs.Filter(cluster.NewPod(pod), 1)
-					p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
+					p.Verbs.Refused(p.cluster.PendingPod(pod.UID), false)
 				}
 				p.after(10 * time.Second)
 				p.wantStaying(test.waits, calls)

@@ -2,6 +2,7 @@ package gang
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,45 @@ func TestAWholeGangIsNominatedAheadAndWokenWhenThereIsRoom(t *testing.T) {
 	})
 }
 
+func TestASchedulerThatMayMissTheOnlyNodesThatWillDoIsToldOfPlaces(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		nodes     int
+		looksAt   int
+		annotate  string
+		nominates int
+	}{
+		{"it looks at some of the nodes", 120, 100, "required", 1},
+		{"it looks at all nodes", 120, 120, "required", 0},
+		{"nodes are few, and it looks at all but one that does not fit", 100, 99, "required", 0},
+		{"others will do", 120, 100, "preferred", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				p.limit(func(l *Limits) { l.Few = 600 })
+				racks := map[string]int{}
+				for i := range test.nodes / 10 {
+					racks[fmt.Sprint("b/r", i)] = 10
+				}
+				p.racks(racks)
+				g := podGroup("g", 2)
+				g.SetAnnotations(map[string]string{"muster.dev/" + test.annotate + "-topology": rackKey})
+				p.set(g)
+				pods := members("g", 2, "1")
+				p.set(pods[0])
+				p.Verbs.Filter(cluster.NewPod(pods[0]), test.looksAt)
+				p.set(pods[1])
+				p.Verbs.Filter(cluster.NewPod(pods[1]), test.looksAt)
+				p.after(time.Second)
+				nominated := slices.DeleteFunc(p.written(), func(w string) bool { return !strings.HasPrefix(w, "nominate ") })
+				if len(nominated) != test.nominates {
+					t.Errorf("it is told of places by %v, want %d", nominated, test.nominates)
+				}
+			})
+		})
+	}
+}
+
 func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 	run(t, func(p *process) {
 		p.limit(func(l *Limits) { l.Few, l.FewOfDevices = 2, 1<<30 })
@@ -127,31 +167,47 @@ func TestASchedulerThatLooksAtFewNodesIsNotToldOfPlaces(t *testing.T) {
 }
 
 func TestAMemberWhosePlaceTheSchedulerHasNotComeUponIsSteeredThere(t *testing.T) {
-	run(t, func(p *process) {
-		pods := members("g", 3, "1")
-		p.set(node("a", "3"), podGroup("g", 3))
-		p.set(objects(pods)...)
-		unsteered := p.cluster.PendingPod(pods[1].UID)
-		call := p.start(pods[0])[0]
-		if decision := p.Verbs.Filter(unsteered, 1); decision.Node != "a" {
-			t.Fatalf("%+v", decision)
-		}
-		p.cluster.Release(unsteered.UID)
-		p.Verbs.Refused(unsteered)
-		if !call.held() {
-			t.Fatalf("the others are given up: %v", call.err)
-		}
-		p.after(time.Second)
-		writes := p.written()
-		if !slices.Contains(writes, "nominate g-1 a") ||
-			!slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
-			t.Errorf("the member is not nominated or not woken: %v", writes)
-		}
-		p.start(pods[1:]...)
-		if call.held() || call.err != nil {
-			t.Errorf("the gang has not started: held %t, error %v", call.held(), call.err)
-		}
-	})
+	for _, test := range []struct {
+		name   string
+		missed bool
+		want   string
+	}{
+		{"it is good still", true, "a"},
+		{"it is not good any more", false, "b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			run(t, func(p *process) {
+				pods := members("g", 3, "1")
+				p.set(node("a", "3"), podGroup("g", 3))
+				p.set(objects(pods)...)
+				unsteered := p.cluster.PendingPod(pods[1].UID)
+				call := p.start(pods[0])[0]
+				if decision := p.Verbs.Filter(unsteered, 1); decision.Node != "a" {
+					t.Fatalf("%+v", decision)
+				}
+				if !test.missed {
+					cordoned := node("a", "3")
+					cordoned.Spec.Unschedulable = true
+					p.set(cordoned, node("b", "1"))
+					p.cluster.Release(unsteered.UID)
+				}
+				p.Verbs.Refused(unsteered, test.missed)
+				if !call.held() {
+					t.Fatalf("the others are given up: %v", call.err)
+				}
+				p.after(time.Second)
+				writes := p.written()
+				if !slices.Contains(writes, "nominate g-1 "+test.want) ||
+					!slices.ContainsFunc(writes, func(w string) bool { return strings.HasPrefix(w, "wake g-1") }) {
+					t.Errorf("the member is not nominated or not woken: %v", writes)
+				}
+				p.start(pods[1:]...)
+				if call.held() || call.err != nil {
+					t.Errorf("the gang has not started: held %t, error %v", call.held(), call.err)
+				}
+			})
+		})
+	}
 }
 
 func TestNominationsOfAFormerProcessAreTakenBackWithoutAPlan(t *testing.T) {

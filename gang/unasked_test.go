@@ -245,7 +245,7 @@ func TestASchedulerThatHasNotSeenYetThatItsNominatedNodeIsFreeIsAskedToLookAgain
 			knows := gang[0].DeepCopy()
 			knows.Status.NominatedNodeName = p.cluster.Assumed(gang[0].UID)
 			p.Verbs.Filter(cluster.NewPod(knows), 1)
-			p.Verbs.Refused(p.cluster.PendingPod(gang[0].UID))
+			p.Verbs.Refused(p.cluster.PendingPod(gang[0].UID), true)
 		}
 		refuse()
 		if diff := cmp.Diff([]string{"a", "b"}, p.placesOf(gang)); diff != "" {

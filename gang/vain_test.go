@@ -28,7 +28,7 @@ func TestAGangThatTheSchedulerRefusesByItselfKeepsRoomForASmallShareOfTheTime(t 
 				pod := pods[0].DeepCopy()
 				pod.Status.NominatedNodeName = place // it knows of it
 				p.Verbs.Filter(cluster.NewPod(pod), 1)
-				p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
+				p.Verbs.Refused(p.cluster.PendingPod(pod.UID), true)
 			}
 		},
 	} {
@@ -117,7 +117,7 @@ func TestAMemberThatTheSchedulerRefusesByItselfKeepsNoOtherMemberFromItsPlace(t 
 			knows := pod.DeepCopy()
 			knows.Status.NominatedNodeName = p.cluster.Assumed(pod.UID)
 			p.Verbs.Filter(cluster.NewPod(knows), 1)
-			p.Verbs.Refused(p.cluster.PendingPod(pod.UID))
+			p.Verbs.Refused(p.cluster.PendingPod(pod.UID), true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

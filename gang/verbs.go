@@ -96,8 +96,10 @@ func (v *Verbs) Placed(uid types.UID, node string) {
 	v.machine.apply(&v.placed)
 }
 
-// Refused says that the scheduler was told of no node for a pod: see [core.Refused].
-func (v *Verbs) Refused(pod *cluster.Pod) { v.machine.do(core.Refused{UID: pod.UID}) }
+// Refused says that the scheduler was told of no node for a pod, and whether it missed the pod's place: see [core.Refused].
+func (v *Verbs) Refused(pod *cluster.Pod, missed bool) {
+	v.machine.do(core.Refused{UID: pod.UID, Missed: missed})
+}
 
 // Preempt decides about a pod, as the watch shows it, that the scheduler would evict others for. It reports
 // false for a pod of no gang, or of a gang that has started: for such a pod alone others may be evicted. Until

@@ -261,7 +261,8 @@ func (w *world) attempt(pod *corev1.Pod, offersOne bool) {
 	to := w.fitting(known, decision.Node, offersOne)
 	switch {
 	case to == "" && decision.Member:
-		w.Verbs.Refused(known)
+		place := w.cluster.Snapshot().NodeByName(decision.Node)
+		w.Verbs.Refused(known, offersOne && place != nil && rapid.Bool().Draw(w.T, "missed"))
 		return
 	case to == "" && w.Verbs.GiveWay(known, w.store):
 		to = w.fitting(known, "", offersOne)

@@ -281,7 +281,8 @@ func (t leading) prove(parts []part, recorded bool) {
 // and have chosen their places, until the watch shows the fate of these pods. Pods that were refused before may
 // be tried again at any time: the margin is for them. It is left out if none of the pods that had come still
 // waits, for any scheduler: a watch shows reservations before the pods that come later. (A watch that starts
-// over lists them in any order.)
+// over lists them in any order.) It is never left out for members that may go nowhere else: nobody
+// is asked about them when they go, and pods that the scheduler counts there still would send them elsewhere.
 func (t leading) waits(parts []part) bool {
 	for _, p := range parts {
 		if !p.quorate() || p.recording != 0 {
@@ -293,7 +294,12 @@ func (t leading) waits(parts []part) bool {
 			case member.stage == placed && member.gated(), member.stage == reserved && t.view.Blocked(member.pod.UID):
 				return true // its room is not kept yet
 			}
-			early = early || member.stage == reserved && member.pod.Status.NominatedNodeName != "" && t.now.Before(member.since.Add(t.limits.Margin))
+			switch settling := member.stage == reserved && t.now.Before(member.since.Add(t.limits.Margin)); {
+			case settling && p.spec.BindsPlaces():
+				return true
+			case settling && member.pod.Status.NominatedNodeName != "":
+				early = true
+			}
 		}
 		if early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true

@@ -48,13 +48,16 @@ type (
 	// Refused says that the scheduler was told of no node for a pod: its place is not among the nodes that the
 	// scheduler asked about, or not good any more, and the pod fits none of the others.
 	//
-	// A scheduler that looks at a sample of a large cluster may not have come upon the place.
-	// Unless it knew of it, by nomination, another one is looked for on all nodes, and the pod is
-	// steered there.
+	// A scheduler that looks at a sample of a large cluster may have missed the place: it did not ask about that node,
+	// and the pod still fits there. A pod that is not nominated is then steered to its place. Otherwise, unless the
+	// scheduler knew of the place by nomination, another one is looked for on all nodes, and the pod is steered there.
 	//
-	// One that knew of it may not have seen yet that it is free, and is asked to look again for a while
+	// A scheduler that knew of the place may not have seen yet that it is free, and is asked to look again for a while
 	// ([SchedulerLag]). Else the plan ends, unless the others may wait for this one.
-	Refused struct{ UID types.UID }
+	Refused struct {
+		UID    types.UID
+		Missed bool
+	}
 	// Preempts is a preempt call about a member. The answer is [Preempted].
 	Preempts struct{ UID types.UID }
 	// Binds is a bind call, for a node on which the pod counts. It goes on at once unless the

@@ -300,7 +300,7 @@ func models() []*model {
 			without(plan),
 		),
 		with(model{name: "calls and answers are lost", pods: 3, groups: [mostPods]int{0, 0, 0}, least: two, room: []int{2, 1}, before: asked},
-			some(1, bindSeen, bindFails, bindLost, lose, waitLong, hangUp, askElse), freely(lostBound, lostNot)),
+			some(1, bindSeen, bindFails, bindLost, lose, waitLong, hangUp, askMissed), freely(lostBound, lostNot)),
 		with(
 			model{name: "pods come and go while a start is recorded", pods: 3, groups: [mostPods]int{}, least: two, room: []int{2, 1}, before: held},
 			some(1, remove, replace, recordLate, recordNot, bindFails, waitLong, succeed),
@@ -328,7 +328,7 @@ func models() []*model {
 		with(model{
 			name: "calls of batches end", pods: 4, groups: [mostPods]int{}, late: [mostPods]bool{2: true, 3: true},
 			policy: string(v1alpha1.MatchOnlyWaiting), least: two, room: []int{3, 1}, before: asked, hold: time.Second,
-		}, some(2, wait), some(1, bindFails, remove, waitLong, askElse)),
+		}, some(2, wait), some(1, bindFails, remove, waitLong, askMissed)),
 		with(model{
 			name: "a start is recorded after it was denied", pods: 2, groups: [mostPods]int{}, least: two, room: []int{2}, before: again,
 		}, some(2, recordLate, recordNot), some(1, fenced, waitLong, wait, remove, replace, bindFails)),

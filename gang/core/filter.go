@@ -69,6 +69,11 @@ func (e Refused) apply(t *turn) {
 		t.unwoken[e.UID] = t.now.Add(WakeRetry) // it is to look again
 		return
 	}
+	if e.Missed && p.knows == "" {
+		p.astray = true
+		steering{t}.steer(p, t.view.NodeCount())
+		return
+	}
 	t.giveUp(p, ErrRefused)
 	parts, not := t.bundle(g)
 	switch {

@@ -68,7 +68,8 @@ type kind int8
 const (
 	create     kind = iota
 	ask             // a filter call whose answer is taken
-	askElse         // a filter call about nodes without the place
+	askElse         // a filter call about nodes without the place, and the place is not good any more
+	askMissed       // a filter call about nodes without the place
 	askFlaky        // a filter call while nodes change
 	bind            // a bind call
 	bindOK          // a pod that was let go is bound
@@ -110,7 +111,8 @@ const (
 )
 
 var kindNames = [kinds]string{
-	"create", "ask", "ask without its place", "ask while nodes change", "bind", "is bound", "is seen bound", "binding fails",
+	"create", "ask", "ask without its place", "ask and miss its place", "ask while nodes change",
+	"bind", "is bound", "is seen bound", "binding fails",
 	"binding is not answered", "was bound", "was not bound", "hang up", "recorded", "not recorded in time", "PodGroup changed", "fenced",
 	"plan ahead", "delete", "replace", "succeed", "is being deleted", "change minMember", "tick", "a second",
 	"a long time", "stop", "assumption expires",

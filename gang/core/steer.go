@@ -26,11 +26,17 @@ func (t steering) steer(p *member, nodes int) {
 // nodes.
 func (t steering) mayMiss(p *member, nodes int) bool {
 	few := t.limits.Few
-	if len(p.pod.Claims) > 0 {
+	switch g := t.groupOf[p.pod.UID]; {
+	case g.spec != nil && g.spec.BindsPlaces() && nodes > samples && t.looksAt < nodes:
+		return true // no other node will do
+	case len(p.pod.Claims) > 0:
 		few = t.limits.FewOfDevices
 	}
 	return p.astray || min(t.looksAt, nodes) > few
 }
+
+// samples is the number of nodes up to which kube-scheduler looks at all of them (minFeasibleNodesToFind in pkg/scheduler).
+const samples = 100
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
 // call fails, also of a member that is to be bound there yet.
@@ -56,7 +62,7 @@ func (e Nominating) apply(t *turn) {
 	mine := p.pod.NominatedBy() == cluster.FieldManager
 	switch {
 	case p.wanted() != "" && nominated != p.wanted() && (nominated == "" || mine):
-		t.has(Write{p.pod, p.wanted()})
+		t.has(Write{Pod: p.pod, Node: p.wanted()})
 	case unfounded:
 		t.has(Write{Pod: p.pod})
 	}

@@ -26,7 +26,7 @@ func (w *world) steps() (all []step) {
 		shut := w.gated && !p.free
 		asks := p.phase == waits && !p.letGo && p.hold == 0 && !shut && !w.ahead
 		add(p.phase == absent && p.version == 0 && w.late[i], create, i)
-		for _, k := range []kind{ask, askElse, askFlaky, preempt} {
+		for _, k := range []kind{ask, askElse, askMissed, askFlaky, preempt} {
 			add(asks && (k != preempt || len(w.singles) > 0), k, i)
 		}
 		add(asks && p.told > 0, bind, i)
@@ -78,7 +78,7 @@ func (w *world) take(s step) {
 	switch s.kind {
 	case create, replace:
 		w.create(i)
-	case ask, askElse, askFlaky:
+	case ask, askElse, askMissed, askFlaky:
 		w.ask(s.kind, i)
 	case preempt:
 		w.apply(Preempts{w.uid(i)})
@@ -184,8 +184,8 @@ func (w *world) ask(k kind, i int) {
 		if !d.Waits {
 			w.leave(i)
 		}
-	case d.Member && k == askElse:
-		w.apply(Refused{w.uid(i)})
+	case d.Member && (k == askElse || k == askMissed):
+		w.apply(Refused{w.uid(i), k == askMissed})
 	case d.Member:
 		w.move(i, nodeIndex(d.Node))
 		w.apply(Placed{w.uid(i), d.Node})

@@ -24,8 +24,8 @@ type Gangs interface {
 	Filter(pod *cluster.Pod, nodes int) core.Decision
 	// Placed says that filter was answered with a node on which the pod counts now.
 	Placed(uid types.UID, node string)
-	// Refused says that the scheduler was told of no node for a pod.
-	Refused(pod *cluster.Pod)
+	// Refused says that the scheduler was told of no node for a pod, and whether it missed the pod's place: see [core.Refused].
+	Refused(pod *cluster.Pod, missed bool)
 	// Preempt decides about a pod that the scheduler would evict others for.
 	Preempt(pod *cluster.Pod) (answer core.Preemption, starting bool)
 	// Harms says what the evictions on each of some nodes would do to gangs.
@@ -78,7 +78,7 @@ func (m *members) place(q *request, of *memory, d *core.Decision) (answer, error
 	switch {
 	case err != nil:
 	case node == "":
-		m.manager.Refused(q.pod)
+		m.manager.Refused(q.pod, m.picker.missed(q, d.Node, left))
 	default:
 		m.manager.Placed(q.pod.UID, node)
 	}

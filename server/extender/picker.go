@@ -113,6 +113,14 @@ func (p *picker) named(q *request, pod *cluster.Pod, node string, left sets.Set[
 	return candidate{at, view.Basis(n.Index), view.Snapshot}, at >= 0
 }
 
+// missed reports whether the node that was planned for the pod is not among the candidates, and the pod fits it still.
+func (p *picker) missed(q *request, planned string, left sets.Set[string]) bool {
+	view := p.judge(q.store, latest(q.pod, p.cluster))
+	defer view.Close()
+	n := view.Snapshot.NodeByName(planned)
+	return n != nil && verdict(&view, n.Index, left) == predicates.Fits && !slices.Contains(q.nodes.in(view.Snapshot).indexes, n.Index)
+}
+
 // candidate is one of a request that fits, as it was judged on a snapshot.
 type candidate struct {
 	at   int // where it stands in the request
