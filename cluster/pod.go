@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -243,4 +244,25 @@ func hostPorts(object *corev1.Pod) []HostPort {
 // finished pods hold nothing on their node any more.
 func finished(object *corev1.Pod) bool {
 	return object.Status.Phase == corev1.PodSucceeded || object.Status.Phase == corev1.PodFailed
+}
+
+// Complete fills in what the API server does of a pod that it has not seen yet, as far as its place depends on that: the namespace, the
+// scheduler, and requests where there are limits.
+func Complete(pod *corev1.Pod) {
+	pod.Namespace = cmp.Or(pod.Namespace, metav1.NamespaceDefault)
+	pod.Spec.SchedulerName = cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName)
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			resources := &containers[i].Resources
+			for name, limit := range resources.Limits {
+				if _, asked := resources.Requests[name]; asked {
+					continue
+				}
+				if resources.Requests == nil {
+					resources.Requests = corev1.ResourceList{}
+				}
+				resources.Requests[name] = limit
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 )
@@ -87,4 +88,17 @@ func (b *budget) deadline() time.Time {
 		b.until = b.clock.Now().Add(b.time)
 	}
 	return b.until
+}
+
+// LimitsOf returns the limits that a valid configuration asks for.
+func LimitsOf(c *config.Configuration) Limits {
+	gangs := &c.Gangs
+	limits := DefaultLimits(c.Timeouts.Bind.Duration, c.Timeouts.Filter.Duration, c.Timeouts.Assume())
+	limits.Bounds, limits.MaxHolding = membership.BoundsOf(gangs), int(gangs.MaxHoldingPerNamespace)
+	limits.WaitWhenShort = gangs.WhenShort != config.WhenShortFinish
+	if gangs.WhenShort == config.WhenShortBreak {
+		limits.BreakAfter = gangs.BreakAfter()
+	}
+	limits.EvictNobody, limits.EvictWhole = gangs.Evict == config.EvictNever, gangs.Evict == config.EvictWhole
+	return limits
 }

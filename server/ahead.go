@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/deallocation"
@@ -129,14 +128,6 @@ func newGangs(
 	b *base, a *api, keeper *reservation.Keeper, blocked func(types.UID) bool, profiles *predicates.Profiles, client gang.Client,
 	writer *nomination.Writer,
 ) *gang.Manager {
-	gangs := &b.Config.Gangs
-	limits := gang.DefaultLimits(b.Config.Timeouts.Bind.Duration, b.Config.Timeouts.Filter.Duration, b.Config.Timeouts.Assume())
-	limits.Bounds, limits.MaxHolding = membership.BoundsOf(gangs), int(gangs.MaxHoldingPerNamespace)
-	limits.WaitWhenShort = gangs.WhenShort != config.WhenShortFinish
-	if gangs.WhenShort == config.WhenShortBreak {
-		limits.BreakAfter = gangs.BreakAfter()
-	}
-	limits.EvictNobody, limits.EvictWhole = gangs.Evict == config.EvictNever, gangs.Evict == config.EvictWhole
 	options := gang.Options{
 		Logger:     b.Logger,
 		Registerer: b.Registry,
@@ -152,7 +143,7 @@ func newGangs(
 		},
 		Reservations: keeper,
 		Blocked:      blocked,
-		Limits:       limits,
+		Limits:       gang.LimitsOf(b.Config),
 		Seed:         rand.Uint64(),
 	}
 	return gang.New(options)

@@ -84,6 +84,12 @@ func badInputs() map[string][]string {
 		"report": append(badConfigurations("--snapshot testdata/fragmented.yaml --config "),
 			"", "dump.yaml", "--snapshot dump.yaml --context c", "--snapshot testdata/absent.yaml", "--snapshot testdata/bad.yaml", "--snapshots a",
 			"--snapshot testdata/fragmented.yaml --time -1s", "--snapshot testdata/fragmented.yaml --time soon"),
+		"try": append(badConfigurations("-f testdata/deployment.yaml --snapshot testdata/fragmented.yaml --config "),
+			"", "deployment.yaml", "-f testdata/absent.yaml", "-f testdata/deployment.yaml --snapshot testdata/absent.yaml",
+			"-f testdata/deployment.yaml --snapshot testdata/bad.yaml", "-f - --snapshot -", "-f testdata/deployment.yaml -o xml",
+			"-f testdata/deployment.yaml --snapshot testdata/fragmented.yaml --context c", "-f testdata/deployment.yaml --kubeconfig "+absent,
+			"-f testdata/bad/kind.yaml --snapshot testdata/fragmented.yaml", "-f testdata/bad/syntax.yaml --snapshot testdata/fragmented.yaml",
+			"-f testdata/deployment.yaml --snapshots a", "-f testdata/deployment.yaml -n"),
 		"explain": {
 			"",
 			"pod",

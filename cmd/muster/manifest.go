@@ -7,12 +7,12 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/server/explanation"
 )
@@ -53,47 +53,22 @@ func templatesOf(manifest []byte) ([]template, error) {
 		return nil, nil //nolint:nilerr // whom it is sent to says what is wrong with it
 	}
 	metadata, _ := object["metadata"].(map[string]any)
-	found, err := templatesIn(object, "", metadata)
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("--filename: a %v has no template of a pod in it", object["kind"])
+	var found []template
+	for _, one := range operators.Templates(object) {
+		pod, err := podOf(one.Pod, metadata)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, template{one.Path, pod})
 	}
-	return found, err
-}
-
-// templatesIn returns what is in a part of an object, at a path: whatever has a spec with containers is a template of a pod.
-func templatesIn(part any, path string, owner map[string]any) (found []template, err error) {
-	add := func(part any, path string) error {
-		more, err := templatesIn(part, path, owner)
-		found = append(found, more...)
-		return err
-	}
-	switch part := part.(type) {
-	case []any:
-		for i, element := range part {
-			if err := add(element, path+"["+strconv.Itoa(i)+"]"); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		if spec, _ := part["spec"].(map[string]any); path != "" && spec["containers"] != nil {
-			pod, err := podOf(part, spec, owner)
-			return []template{{path, pod}}, err
-		}
-		for _, name := range slices.Sorted(maps.Keys(part)) {
-			at := name
-			if path != "" {
-				at = path + "." + name
-			}
-			if err := add(part[name], at); err != nil {
-				return nil, err
-			}
-		}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("--filename: a %v has no template of a pod in it", object["kind"])
 	}
 	return found, nil
 }
 
 // podOf returns the pod of a template, which has the name and namespace of its owner unless it says otherwise.
-func podOf(template, spec, owner map[string]any) ([]byte, error) {
+func podOf(template, owner map[string]any) ([]byte, error) {
 	metadata, _ := template["metadata"].(map[string]any)
 	own := maps.Clone(metadata)
 	if own == nil {
@@ -106,7 +81,7 @@ func podOf(template, spec, owner map[string]any) ([]byte, error) {
 		}
 	}
 	return json.Marshal(map[string]any{
-		"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "Pod", "metadata": own, "spec": spec,
+		"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "Pod", "metadata": own, "spec": template["spec"],
 	})
 }
 

@@ -24,7 +24,10 @@ func asksMuster() []string {
 
 // asksCluster are the commands that ask a cluster themselves.
 func asksCluster() []string {
-	return []string{"plan --time 100ms", "plan -o json --time 100ms", "preflight", "report -o report.html --time 100ms", "release --dry-run"}
+	return []string{
+		"plan --time 100ms", "plan -o json --time 100ms", "preflight", "report -o report.html --time 100ms", "release --dry-run",
+		"try -f pod.yaml",
+	}
 }
 
 // way is a way by which a command finds whom to ask.

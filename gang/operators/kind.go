@@ -31,6 +31,9 @@ type Kind struct {
 	// Says reads what a pod says of its group by itself: the name of that, and what is asked for. Its controller is nil
 	// where that is of a kind that nobody follows. It reports false for a pod that is not of this kind.
 	Says func(pod *corev1.Pod, controller *cluster.Owner) (Said, bool)
+	// Dress returns the labels that the controller of an object adds to a pod of one of its templates. Pods of a template number from 0.
+	// It is nil where nothing depends on such labels.
+	Dress func(object Object, of *Template, number int32) map[string]string
 	// Label is on all of the pods, so that those are found that have finished; "" where none finishes before others start.
 	Label string
 	// Marks are on pods beside Label, where neither that nor their controller tells that they are of this kind.

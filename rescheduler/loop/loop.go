@@ -103,7 +103,7 @@ func New(o Options) *Loop {
 		alarm:    newAlarm(),
 		measured: policy.NewMeasured(o.Config, o.Load),
 		limits:   limits(settings),
-		rules:    rules(settings),
+		rules:    policy.RulesOf(settings),
 		gangs:    membership.BoundsOf(&o.Config.Gangs),
 		journal:  newJournal(),
 	}

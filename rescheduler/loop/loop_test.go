@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	)
 	w.Loop = &Loop{
 		log: log, clock: w.clock, config: settings, cluster: c, profiles: profiles, writer: w, metrics: newMetrics(registry),
-		alarm: bell, limits: limits(settings), rules: rules(settings), journal: newJournal(),
+		alarm: bell, limits: limits(settings), rules: policy.RulesOf(settings), journal: newJournal(),
 		policies: policy.All(settings, policy.Measured{}), reservations: keeper, gangs: membership.BoundsOf(&config.Default().Gangs),
 		teller: scaleup.New(scaleup.Options{
 			Logger: log, Registerer: registry, Clock: w.clock, Cluster: c, Client: w, Events: events.NewFakeRecorder(10),

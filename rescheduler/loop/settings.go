@@ -4,54 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/rescheduler/evictions"
 	"muster.dev/muster/rescheduler/executor"
 	"muster.dev/muster/rescheduler/planner"
+	"muster.dev/muster/rescheduler/policy"
 )
-
-// rules reads the rules of a valid configuration. A pod is not evicted when its replacement may come only
-// after the plan has expired.
-func rules(settings *config.Rescheduler) planner.Rules {
-	c := &settings.Evictable
-	r := planner.Rules{
-		MaxGrace:            settings.PlanTTL() - settings.ReplacementTimeout.Duration,
-		AllowLocalStorage:   c.AllowLocalStorage,
-		AllowClaims:         c.AllowClaims,
-		AllowHigherPriority: c.AllowHigherPriority,
-		AllowSingleReplica:  c.MinReplicas == 0,
-		Controllers:         sets.New(c.Controllers...),
-		BelowPriority:       c.BelowPriority,
-		Namespaces:          sets.New(c.Namespaces...),
-		ExceptNamespaces:    sets.New(c.ExceptNamespaces...),
-		MinAge:              c.MinAge.Duration,
-		MinReplicas:         int(c.MinReplicas),
-	}
-	if r.Namespaces.Has(config.AllNamespaces) {
-		r.Namespaces, r.AllowKubeSystem = nil, true
-	}
-	if c.Selector != "" {
-		r.Selector = selector(c.Selector)
-	}
-	if c.NodeSelector != "" {
-		r.Nodes = selector(c.NodeSelector)
-	}
-	return r
-}
-
-// selector parses a valid text.
-func selector(text string) labels.Selector {
-	parsed, err := labels.Parse(text)
-	if err != nil {
-		return labels.Nothing() // validation has refused it
-	}
-	return parsed
-}
 
 func limits(c *config.Rescheduler) executor.Limits {
 	l := executor.Limits{
@@ -65,7 +26,7 @@ func limits(c *config.Rescheduler) executor.Limits {
 			continue
 		}
 		l.Selected = append(l.Selected, executor.Selected{
-			Name: s.Selector, Namespace: s.Namespace, Selector: selector(s.Selector), Policies: s.Policies, TopologyKey: s.TopologyKey,
+			Name: s.Selector, Namespace: s.Namespace, Selector: policy.Selector(s.Selector), Policies: s.Policies, TopologyKey: s.TopologyKey,
 			Rate: rate(s.Rate), MaxDown: s.MaxDown, Windows: windows(s.Windows),
 		})
 	}

@@ -105,7 +105,7 @@ func TestAPlanIsNoLargerThanWhatIsLeftOfTheRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.config.Mode, w.limits.Rate = test.mode, executor.Rate{Evictions: 3, Per: time.Hour}
-			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: selector("!x")}}
+			w.limits.Selected = []executor.Selected{{Rate: executor.Rate{Evictions: 3, Per: time.Hour}, Selector: policy.Selector("!x")}}
 			w.before(v1alpha1.Succeeded, 0)
 			b := w.budgets(v1alpha1.MakeRoom, w.record.Evictions())
 			if diff := cmp.Diff([]int{test.want, test.want}, []int{b.Total, b.Selected[0].Evictions("")}); diff != "" {

@@ -5,32 +5,23 @@ package preview
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
-	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
-	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
-	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/loadaware"
-	"muster.dev/muster/loadaware/nodemetric"
-	"muster.dev/muster/loadaware/usage"
+	"muster.dev/muster/loadaware/once"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
@@ -87,7 +78,8 @@ func (o *Options) look(ctx context.Context) (*survey, error) {
 	owners := kinds.Set(o.Config.Gangs.Kinds)
 	c := cluster.New(cluster.Options{Logger: o.Logger, Registerer: registry, AssumeTTL: time.Hour, Affiliator: owners})
 	load := loadaware.Options{Logger: o.Logger, Metrics: loadaware.NewMetrics(registry)}
-	if err := o.fill(ctx, c, owners, registry); err != nil {
+	source := once.Source{Logger: o.Logger, Registerer: registry, RESTConfig: o.RESTConfig, Files: o.Files, Stdin: o.Stdin}
+	if err := source.Fill(ctx, o.Config, c, owners); err != nil {
 		return nil, err
 	}
 	problem := planner.Problem{
@@ -148,55 +140,4 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	default:
 		return Nothing, nil
 	}
-}
-
-// fill fills the view of the cluster, once.
-func (o *Options) fill(ctx context.Context, c *cluster.Cluster, owners *operators.Set, registry prometheus.Registerer) error {
-	if len(o.Files) > 0 {
-		loaded, err := usage.Load(c, o.Logger, o.Files, o.Stdin, owners.Dumped(c)...)
-		if err == nil {
-			o.Logger.Info("planning for a dump", "summary", loaded.String())
-		}
-		if err == nil && c.Snapshot().NodeCount() == 0 {
-			err = errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
-		}
-		return err
-	}
-	client, err := kubernetes.NewForConfig(cluster.ClientConfig(o.RESTConfig))
-	if err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
-	}
-	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c)}
-	if watch.Dynamic, err = dynamic.NewForConfig(o.RESTConfig); err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
-	}
-	if watch.Metadata, err = metadata.NewForConfig(o.RESTConfig); err != nil {
-		return fmt.Errorf("connect to the API server: %w", err)
-	}
-	nodeMetrics := nodemetric.NewStore()
-	feed, err := usage.New(usage.Options{
-		Logger: o.Logger, Clock: clock.RealClock{}, Registerer: registry, Cluster: c,
-		Load: &o.Config.Load, Expirations: loadaware.Expirations(o.Config.Profiles),
-		Durations: loadaware.Durations(o.Config.Profiles), RESTConfig: o.RESTConfig, NodeMetrics: nodeMetrics,
-	})
-	if err != nil {
-		return err
-	}
-	if feed.NodeMetrics {
-		watch.Handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(feed.Watched)
-	}
-	watcher, err := cluster.NewWatcher(c, watch)
-	if err != nil {
-		return err
-	}
-	watching, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop()
-	running.Go(func() { watcher.Run(watching) })
-	if err := watcher.WaitForSync(ctx); err != nil {
-		return err
-	}
-	feed.Look(ctx)
-	return nil
 }

@@ -137,6 +137,16 @@ func (b *Booker) Run(ctx context.Context) {
 	}
 }
 
+// Once books room as Run does when it begins, for a view that does not change. It is not for a Booker that runs.
+func (b *Booker) Once() {
+	if b.after == 0 {
+		return
+	}
+	snap := b.cluster.Snapshot()
+	runtimes.See(snap, b.stamps, b.history)
+	b.book(b.make(b.waiting(b.report()), snap))
+}
+
 // Booked returns for whom room is booked.
 func (b *Booker) Booked() Booked { return *b.last.Load() }
 

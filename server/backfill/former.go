@@ -3,6 +3,7 @@ package backfill
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 // Former follows the pods that have succeeded, and learns how long they ran: after a restart of all that the API server has still.
 type Former struct {
 	informer cache.SharedIndexInformer
+	learned  cache.InformerSynced // of all that there were at first
 }
 
 // NewFormer returns a Former that learns nothing until it is run.
@@ -25,7 +27,7 @@ func NewFormer(client kubernetes.Interface, history *runtimes.History) (*Former,
 	informer := coreinformers.NewFilteredPodInformer(client, metav1.NamespaceAll, 0, cache.Indexers{}, func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector("status.phase", string(corev1.PodSucceeded)).String()
 	})
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(object any, old bool) {
+	registered, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(object any, old bool) {
 		if pod, ok := object.(*corev1.Pod); ok {
 			history.Learn(pod, old)
 		}
@@ -36,11 +38,24 @@ func NewFormer(client kubernetes.Interface, history *runtimes.History) (*Former,
 	if err := informer.SetTransform(trim); err != nil {
 		return nil, fmt.Errorf("follow pods that have succeeded: %w", err)
 	}
-	return &Former{informer}, nil
+	return &Former{informer, registered.HasSynced}, nil
 }
 
 // Run learns until the context ends.
 func (f *Former) Run(ctx context.Context) { f.informer.RunWithContext(ctx) }
+
+// Once learns of the pods that there are, and returns.
+func (f *Former) Once(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { f.Run(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), f.learned) {
+		return fmt.Errorf("read pods that have succeeded: %w", context.Cause(ctx))
+	}
+	return nil
+}
 
 // trim keeps of a pod what [runtimes.History.Learn] reads.
 func trim(object any) (any, error) {

@@ -173,6 +173,9 @@ func (f *Forecasts) Promises() bool {
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
 
+// Varies reports whether By is told apart from At: by more than a start takes.
+func (f *Forecast) Varies() bool { return f.By.Sub(f.At) > starting }
+
 // String says the forecast in words.
 func (f *Forecast) String() string {
 	switch f.Outcome {
@@ -181,7 +184,7 @@ func (f *Forecast) String() string {
 	case Later:
 		in := time.Duration(f.InSeconds * float64(time.Second)).Round(time.Second)
 		text := fmt.Sprintf("%s starts about %s, in %s", f.Gang, clockTime(f.At), max(in, 0))
-		if f.By.Sub(f.At) > starting {
+		if f.Varies() {
 			text += ", in nine of ten cases by " + clockTime(f.By)
 		}
 		text += fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)

@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"muster.dev/muster/api/bounded"
@@ -21,7 +19,7 @@ import (
 )
 
 // postedPod reads a pod as somebody would apply it. Of what the API server would fill in,
-// it fills in the namespace, and requests that follow from limits.
+// it fills in as in [cluster.Complete].
 func (s *Console) postedPod(r *http.Request) (*cluster.Pod, error) {
 	share := s.options.Bodies.Any.Budget.Share()
 	defer share.GiveBack()
@@ -33,21 +31,7 @@ func (s *Console) postedPod(r *http.Request) (*cluster.Pod, error) {
 	if err != nil {
 		return nil, inspect.Refuse(body.Status(err), "the posted pod: %v", err)
 	}
-	object.Namespace = cmp.Or(object.Namespace, metav1.NamespaceDefault)
-	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
-		for i := range containers {
-			resources := &containers[i].Resources
-			for name, limit := range resources.Limits {
-				if _, asked := resources.Requests[name]; asked {
-					continue
-				}
-				if resources.Requests == nil {
-					resources.Requests = corev1.ResourceList{}
-				}
-				resources.Requests[name] = limit
-			}
-		}
-	}
+	cluster.Complete(object)
 	return cluster.NewPod(object), nil
 }
 

@@ -4,6 +4,7 @@ package batchjob
 
 import (
 	"fmt"
+	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
 
@@ -19,13 +20,13 @@ func owners() []operators.Resource {
 
 // Kind returns Jobs that ask for it.
 func Kind() operators.Kind {
-	return operators.Kind{Name: config.GangKindJob, Owners: owners(), Asks: asked}
+	return operators.Kind{Name: config.GangKindJob, Owners: owners(), Asks: asked, Dress: Dress}
 }
 
 // Indexed returns Jobs that ask for it, and those whose pods have an index and all run at once.
 func Indexed() operators.Kind {
 	marks := operators.Marks{Labels: []string{batchv1.JobCompletionIndexAnnotation}} // which is a label as well
-	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Asks: func(job operators.Object) cluster.Asks {
+	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Dress: Dress, Asks: func(job operators.Object) cluster.Asks {
 		parallelism := job.Number(1, "spec", "parallelism")
 		rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
 			job.Number(0, "spec", "completions") == parallelism
@@ -59,4 +60,14 @@ func left(job operators.Object) int32 {
 func Pods(spec operators.Object) int32 {
 	parallelism := spec.Number(1, "parallelism")
 	return min(parallelism, spec.Number(parallelism, "completions"))
+}
+
+// Dress returns the labels of a pod of a Job.
+func Dress(_ operators.Object, of *operators.Template, number int32) map[string]string {
+	job := of.Above[len(of.Above)-1]
+	if job.Text("completionMode") != string(batchv1.IndexedCompletion) {
+		return nil
+	}
+	pods := max(Pods(job), 1) // of several Jobs of one template each has them
+	return map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(int(number % pods))}
 }

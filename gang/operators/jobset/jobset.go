@@ -3,6 +3,8 @@
 package jobset
 
 import (
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -14,6 +16,7 @@ import (
 )
 
 const (
+	labelSet   = "jobset.sigs.k8s.io/jobset-name"
 	labelRole  = "jobset.sigs.k8s.io/replicatedjob-name"
 	labelIndex = "jobset.sigs.k8s.io/job-index"
 
@@ -28,10 +31,11 @@ func Kind() operators.Kind {
 		Owners: []operators.Resource{{
 			GroupVersionResource: schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}, Kind: "JobSet",
 		}},
-		Label:   "jobset.sigs.k8s.io/jobset-name",
+		Label:   labelSet,
 		Through: []schema.GroupKind{operators.Job},
 		Asks:    asks,
 		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelIndex], pod.Labels[labelRole] },
+		Dress:   dress,
 	}
 }
 
@@ -63,4 +67,16 @@ func asks(set operators.Object) cluster.Asks {
 func isExclusive(object operators.Object) bool {
 	annotations := object.Object("metadata", "annotations")
 	return annotations.Has(exclusive) && !annotations.Has(nodeSelector)
+}
+
+// dress returns the labels of a pod of a replicated job.
+func dress(set operators.Object, of *operators.Template, number int32) map[string]string {
+	labels := batchjob.Dress(set, of, number)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	pods := max(batchjob.Pods(of.Above[len(of.Above)-1]), 1)
+	labels[labelSet], labels[labelRole] = set.Text("metadata", "name"), of.Above[2].Text("name") // of spec.replicatedJobs
+	labels[labelIndex] = strconv.Itoa(int(number / pods))
+	return labels
 }

@@ -2,6 +2,8 @@
 package kubeflow
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,7 +24,7 @@ type job struct{ kind, resource, roles string }
 // Kind returns the jobs of the training operator. How many of their pods must run is runPolicy.schedulingPolicy.minAvailable,
 // and all of them where that says nothing.
 func Kind() operators.Kind {
-	kind := operators.Kind{Name: config.GangKindKubeflow, Place: place, Label: labelJob}
+	kind := operators.Kind{Name: config.GangKindKubeflow, Place: place, Label: labelJob, Dress: dress}
 	fields := map[string]string{}
 	for _, one := range []job{
 		{"PyTorchJob", "pytorchjobs", "pytorchReplicaSpecs"},
@@ -52,7 +54,7 @@ func MPI() operators.Kind {
 	one := job{"MPIJob", "mpijobs", "mpiReplicaSpecs"}
 	return operators.Kind{
 		Name: config.GangKindMPIJob, Owners: []operators.Resource{resource("v2beta1", one, "v1")}, Through: []schema.GroupKind{operators.Job},
-		Place: place, Label: labelJob,
+		Place: place, Label: labelJob, Dress: dress,
 		Asks: func(job operators.Object) cluster.Asks {
 			spec := job.Object("spec")
 			asks := atLeast(roles(spec.Object(one.roles)), spec)
@@ -75,6 +77,12 @@ func resource(version string, of job, older ...string) operators.Resource {
 }
 
 func place(pod *corev1.Pod) (instance, role string) { return "", pod.Labels[labelRole] }
+
+// dress returns the labels of a pod of a role, whose template is under the name of that.
+func dress(job operators.Object, of *operators.Template, _ int32) map[string]string {
+	path := strings.Split(of.Path, ".")
+	return map[string]string{labelJob: job.Text("metadata", "name"), labelRole: operators.Lower(path[max(len(path)-2, 0)])}
+}
 
 // roles returns all pods of a job, by what the job calls them.
 func roles(specs operators.Object) (asks cluster.Asks) {

@@ -2,6 +2,8 @@
 package leaderworkerset
 
 import (
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,6 +30,7 @@ func Kind() operators.Kind {
 		Marks:   operators.Marks{Labels: []string{labelName}},
 		Asks:    asks,
 		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelGroup], "" },
+		Dress:   dress,
 	}
 }
 
@@ -41,4 +44,11 @@ func asks(set operators.Object) cluster.Asks {
 	asks := operators.Whole(set.Number(1, "spec", "leaderWorkerTemplate", "size"))
 	asks.Instances = true
 	return asks
+}
+
+// dress returns the labels of a pod of a replica.
+func dress(set operators.Object, of *operators.Template, number int32) map[string]string {
+	replicas := max(set.Number(1, "spec", "replicas"), 1)
+	group := number / max(of.Pods/replicas, 1)
+	return map[string]string{labelName: set.Text("metadata", "name"), labelGroup: strconv.Itoa(int(group))}
 }

@@ -2,6 +2,8 @@
 package ray
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,6 +26,7 @@ func Kind() operators.Kind {
 		}},
 		Asks:  asks,
 		Place: func(pod *corev1.Pod) (instance, role string) { return "", pod.Labels[labelGroup] },
+		Dress: dress,
 	}
 }
 
@@ -47,4 +50,10 @@ func asks(ray operators.Object) cluster.Asks {
 		})
 	}
 	return asks
+}
+
+// dress returns the labels of a pod of a group of workers, or of the head.
+func dress(_ operators.Object, of *operators.Template, _ int32) map[string]string {
+	group := of.Above[len(of.Above)-1]
+	return map[string]string{labelGroup: cmp.Or(group.Text("groupName"), head)}
 }

@@ -1,0 +1,101 @@
+// Package once fills a view of a cluster with what there is at one moment: of an API server, or of dumps.
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"muster.dev/muster/api/config"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
+	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
+	"muster.dev/muster/loadaware"
+	"muster.dev/muster/loadaware/nodemetric"
+	"muster.dev/muster/loadaware/usage"
+)
+
+// Source says where a cluster is read. Logger and Registerer are required.
+type Source struct {
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	// RESTConfig is the way to the API server, when there are no Files.
+	RESTConfig *rest.Config
+	// Files are dumps of a cluster; - is Stdin.
+	Files []string
+	Stdin io.Reader
+}
+
+// errNoNodes says that there is nothing to plan for.
+var errNoNodes = errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
+
+// Fill fills a view of the cluster. Of the configuration it reads where measurements come from. It returns once the view is complete,
+// and follows nothing afterwards. An error names the file and the place in it, or the request.
+func (s *Source) Fill(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners *operators.Set) error {
+	if len(s.Files) == 0 {
+		return s.read(ctx, cfg, c, owners)
+	}
+	loaded, err := usage.Load(c, s.Logger, s.Files, s.Stdin, append(owners.Dumped(c), c.DumpedTopologies()...)...)
+	if err != nil {
+		return err
+	}
+	s.Logger.Info("planning for a dump", "summary", loaded.String())
+	if c.Snapshot().NodeCount() == 0 {
+		return errNoNodes
+	}
+	return nil
+}
+
+// read reads what the API server has.
+func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners *operators.Set) error {
+	client, err := kubernetes.NewForConfig(cluster.ClientConfig(s.RESTConfig))
+	if err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c)}
+	if watch.Dynamic, err = dynamic.NewForConfig(s.RESTConfig); err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	if watch.Metadata, err = metadata.NewForConfig(s.RESTConfig); err != nil {
+		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	maps.Copy(watch.Handled, c.HandledTopologies())
+	nodeMetrics := nodemetric.NewStore()
+	feed, err := usage.New(usage.Options{
+		Logger: s.Logger, Clock: clock.RealClock{}, Registerer: s.Registerer, Cluster: c,
+		Load: &cfg.Load, Expirations: loadaware.Expirations(cfg.Profiles),
+		Durations: loadaware.Durations(cfg.Profiles), RESTConfig: s.RESTConfig, NodeMetrics: nodeMetrics,
+	})
+	if err != nil {
+		return err
+	}
+	if feed.NodeMetrics {
+		watch.Handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(feed.Watched)
+	}
+	watcher, err := cluster.NewWatcher(c, watch)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { watcher.Run(watching) })
+	if err := watcher.WaitForSync(ctx); err != nil {
+		return err
+	}
+	feed.Look(ctx)
+	return nil
+}

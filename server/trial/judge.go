@@ -1,0 +1,251 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang"
+	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/runtimes"
+	"muster.dev/muster/rescheduler/policy"
+	"muster.dev/muster/server/backfill"
+)
+
+// Try says what would become of the pods that are made of a manifest, in YAML or JSON. Pods that have a place take it from the ones that
+// come after: by priority, then by name. A World is tried once. The error says what is wrong with the manifest.
+func (w *World) Try(manifest []byte, namespace string) (*Answer, error) {
+	batches, err := w.submit(manifest, namespace)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Answer{Outcome: Now}
+	for len(batches) > 0 {
+		b := batches[0]
+		now, seeks := w.gangs.Outlook(b.key, nil, false)
+		batches = b.join(batches[1:], now.Gangs)
+		part, err := w.judge(&b, &now, seeks)
+		if err != nil {
+			return nil, err
+		}
+		if part.Outcome.rank() > answer.Outcome.rank() {
+			answer.Outcome = part.Outcome
+		}
+		answer.Parts = append(answer.Parts, part)
+	}
+	return answer, nil
+}
+
+// judge says what would become of a batch by its outlook now, if places are sought, and has it count where it would be.
+func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
+	part := Part{Name: b.name, Gang: b.gang, Pods: len(b.pods)}
+	if _, err := w.profiles.Named(b.pods[0].Spec.SchedulerName); err != nil {
+		part.Outcome, part.Why = Never, err.Error()
+		return part, nil
+	}
+	if !seeks {
+		part.Outcome, part.Why = Never, w.whyNot(b)
+		return part, nil
+	}
+	part.Wanted, part.Found = now.Wanted, now.Found
+	if now.Fits() {
+		part.Outcome, part.Yields = Now, w.yields(b)
+		return part, w.take(&part, now)
+	}
+	part.Why = why(now, "now")
+	if f := w.forecast(b); f != nil && f.Outcome == backfill.Later {
+		part.Outcome, part.At, part.InSeconds, part.Ends, part.Last = Later, f.At, f.InSeconds, f.Ends, f.Last
+		if f.Varies() {
+			part.By = f.By
+		}
+	}
+	if moved, err := w.move(b, &part); moved || err != nil {
+		return part, err
+	}
+	if part.Outcome == Later {
+		if later, ok := w.gangs.Outlook(b.key, w.ends().Of, false); ok && later.Fits() {
+			return part, w.take(&part, &later)
+		}
+		return part, nil
+	}
+	return part, w.whatHelps(b, &part, now)
+}
+
+// yields reports whether the places of gangs of lower priority are given up for a batch.
+func (w *World) yields(b *batch) bool {
+	prospect, ok := w.gangs.Prospect(b.key)
+	return ok && prospect.Yielding
+}
+
+// whyNot says why no places are sought for a batch.
+func (w *World) whyNot(b *batch) string {
+	for _, about := range w.gangs.About(b.key.NamespacedName) {
+		switch {
+		case about.Label != b.key.Label:
+		case about.Wrong != "":
+			return about.Wrong
+		case about.Missing > 0:
+			return fmt.Sprintf("%d pods have to start together, and %d more are to be created", about.MinMember, about.Missing)
+		case about.Bound > 0:
+			return fmt.Sprintf("there is a gang %s already, of which %d members have nodes", about.Name, about.Bound)
+		case about.Why != "":
+			return about.Why
+		}
+	}
+	return "no places are sought for it"
+}
+
+// forecast returns when a batch would start, nil when nothing can be said.
+func (w *World) forecast(b *batch) *backfill.Forecast {
+	forecasts, ok := w.booker.When(b.key.NamespacedName)
+	if !ok {
+		return nil
+	}
+	for i := range forecasts.Gangs {
+		if forecasts.Gangs[i].Label == b.key.Label {
+			return &forecasts.Gangs[i]
+		}
+	}
+	return nil
+}
+
+// move finds out whether a batch has room once others have moved, and has them count where they would be.
+func (w *World) move(b *batch, part *Part) (bool, error) {
+	problem := policy.Of(w.cluster, w.problem).Problem
+	plan := problem.MakeRoom(problem.Pending(b.pods))
+	if len(plan.Steps) == 0 || len(plan.Unplaced) > 0 {
+		return false, nil
+	}
+	part.Outcome, part.Found = AfterMoves, part.Wanted
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		part.Moves = append(part.Moves, Move{Pod: step.Pod.FullName(), From: step.From.Name, To: step.To.Name})
+		if err := w.bind(step.Pod, step.To.Name); err != nil {
+			return true, err
+		}
+	}
+	for _, at := range plan.Placements {
+		if err := w.settle(part, at.Pod, at.Node.Name); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// whatHelps says what would help a batch that has no room at a time that is known: more nodes, or nothing.
+func (w *World) whatHelps(b *batch, part *Part, now *gang.Outlook) error {
+	gone := w.everyEnd()
+	empty, ok := w.gangs.Outlook(b.key, gone, true)
+	if !ok {
+		part.Outcome = Never
+		return nil
+	}
+	part.Unknown = empty.Fits()
+	if !part.Unknown {
+		part.Why = why(&empty, "if nothing else runs")
+	}
+	for _, pod := range w.kinds(b) {
+		like := w.fitsEmpty(pod, gone)
+		switch {
+		case like == nil:
+			part.Outcome, part.More = Never, nil
+			return nil
+		case part.More == nil:
+			slots := max(placement.Slots(emptied(like), pod), 1)
+			part.More = &More{Nodes: (now.Wanted - now.Found + slots - 1) / slots, Like: like.Name, Pods: slots}
+		}
+	}
+	part.Outcome = MoreNodes
+	return nil
+}
+
+// mostKinds is how many kinds of pods are looked at each by itself.
+const mostKinds = 16
+
+// kinds returns pods of a batch that are not known to be alike.
+func (w *World) kinds(b *batch) (pods []*cluster.Pod) {
+	seen := map[string]bool{}
+	for _, pod := range b.pods {
+		class := w.profiles.Of(pod.Spec.SchedulerName).HashOf(pod)
+		if len(pods) == mostKinds || class != "" && seen[class] {
+			continue
+		}
+		seen[class] = true
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// fitsEmpty returns a node on which a pod would fit if nothing ran but what comes with nodes, nil when there is none.
+func (w *World) fitsEmpty(pod *cluster.Pod, gone []runtimes.End) *cluster.Node {
+	plan := placement.New(w.profiles.Of(pod.Spec.SchedulerName), []*cluster.Pod{pod}, 0)
+	defer plan.Close()
+	for _, end := range gone {
+		plan.Take(end.Pod, end.Node.Index)
+	}
+	if node := plan.Place(pod); node >= 0 {
+		return plan.Snapshot().Node(node)
+	}
+	return nil
+}
+
+// emptied returns a node with nothing on it but what comes with it.
+func emptied(node *cluster.Node) *cluster.Node {
+	for _, pod := range slices.Clone(node.Pods) {
+		if !pod.OfDaemonSet() {
+			node = node.WithoutPod(pod.UID)
+		}
+	}
+	return node
+}
+
+// why says in words what members lack at some time.
+func why(o *gang.Outlook, when string) string {
+	text := fmt.Sprintf("there is room for %d of %d %s", o.Found, o.Wanted, when)
+	if o.Lacks != "" {
+		text += "; " + o.Lacks
+	}
+	for _, objection := range o.Against {
+		text += fmt.Sprintf("; %s: %s", numbered(objection.Nodes, "node"), objection.Reason)
+	}
+	return text
+}
+
+// take has pods count at their places: all that start together, and more of the gang.
+func (w *World) take(part *Part, o *gang.Outlook) error {
+	taken := sets.New[types.UID]()
+	for _, at := range append(slices.Clone(o.Places), o.Own...) {
+		if at.Node < 0 || taken.Has(at.Pod.UID) {
+			continue
+		}
+		taken.Insert(at.Pod.UID)
+		if err := w.settle(part, at.Pod, o.Snapshot.Node(at.Node).Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *World) settle(part *Part, pod *cluster.Pod, node string) error {
+	part.Places = append(part.Places, Place{Pod: pod.FullName(), Node: node})
+	return w.bind(pod, node)
+}
+
+// bind has the view show a pod on a node, wherever it was before.
+func (w *World) bind(pod *cluster.Pod, node string) error {
+	bound := pod.DeepCopy()
+	if bound.Spec.NodeName != "" { // what comes in its place
+		if err := w.cluster.Delete(bound); err != nil {
+			return err
+		}
+		bound = bound.DeepCopy()
+		bound.UID += types.UID("-moved")
+	}
+	bound.Spec.NodeName = node
+	bound.Status.Phase = corev1.PodRunning
+	return w.cluster.Set(bound)
+}
