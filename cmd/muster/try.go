@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/loadaware/once"
 	"muster.dev/muster/server/trial"
 )
@@ -58,7 +60,7 @@ run as the cluster is, 1 after a failure and 2 after a wrong command line. The w
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
-	flags.clusterFlags.register(cmd.Flags())
+	flags.cluster.register(cmd.Flags())
 	flags.output.register(cmd.Flags(), true)
 	cmd.Flags().StringVarP(&flags.manifest, "filename", "f", "", "`FILE` with the objects to try, in YAML or JSON; - is standard input")
 	cmd.Flags().StringVarP(&flags.namespace, "namespace", "n", "",
@@ -72,7 +74,7 @@ run as the cluster is, 1 after a failure and 2 after a wrong command line. The w
 }
 
 type tryFlags struct {
-	clusterFlags
+	cluster                     clusterFlags
 	output                      outputFlag
 	manifest, namespace, config string
 	files                       []string
@@ -83,7 +85,7 @@ func (f *tryFlags) check() error {
 	switch {
 	case f.manifest == "":
 		return errors.New("--filename: name a file with the objects to try")
-	case len(f.files) > 0 && f.given():
+	case len(f.files) > 0 && f.cluster.given():
 		return errors.New("--snapshot stands in for the API server: leave --kubeconfig and --context out")
 	}
 	for _, file := range f.files {
@@ -110,23 +112,9 @@ func (f *tryFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	from := once.Source{
-		Logger:     slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Registerer: prometheus.NewRegistry(), Files: f.files, Stdin: cmd.InOrStdin(),
-	}
-	namespace := metav1.NamespaceDefault
-	if len(f.files) == 0 {
-		found, err := f.find()
-		if err != nil {
-			return err
-		}
-		namespace = found.Namespace
-		if from.RESTConfig, err = f.connect(cmd, cfg.ClientConnection, out.data()); err != nil {
-			return err
-		}
-	}
-	if f.namespace != "" {
-		namespace = f.namespace
+	from, namespace, err := f.source(cmd, cfg, out.data())
+	if err != nil {
+		return err
 	}
 	world, err := trial.New(cmd.Context(), cfg, from)
 	if err != nil {
@@ -139,7 +127,29 @@ func (f *tryFlags) run(cmd *cobra.Command) error {
 	if err := out.print(cmd.OutOrStdout(), answer); err != nil {
 		return err
 	}
-	switch answer.Outcome {
+	return exitOf(answer.Outcome)
+}
+
+// source returns where the cluster is read, and the namespace of objects that name none.
+func (f *tryFlags) source(cmd *cobra.Command, cfg *config.Configuration, data bool) (from once.Source, namespace string, err error) {
+	from = once.Source{
+		Logger:     slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Registerer: prometheus.NewRegistry(), Files: f.files, Stdin: cmd.InOrStdin(),
+	}
+	if len(f.files) > 0 {
+		return from, cmp.Or(f.namespace, metav1.NamespaceDefault), nil
+	}
+	found, err := f.cluster.find()
+	if err != nil {
+		return from, "", err
+	}
+	from.RESTConfig, err = f.cluster.connect(cmd, cfg.ClientConnection, data)
+	return from, cmp.Or(f.namespace, found.Namespace), err
+}
+
+// exitOf returns the exit status of an outcome, as an error unless it is success.
+func exitOf(outcome trial.Outcome) error {
+	switch outcome {
 	case trial.AfterMoves:
 		return statusError(exitAfterMoves)
 	case trial.Later:

@@ -288,24 +288,29 @@ func (t leading) waits(parts []part) bool {
 		if !p.quorate() || p.recording != 0 {
 			return true
 		}
-		early := false
-		for _, member := range p.members {
-			switch {
-			case member.stage == placed && member.gated(), member.stage == reserved && t.view.Blocked(member.pod.UID):
-				return true // its room is not kept yet
-			}
-			switch settling := member.stage == reserved && t.now.Before(member.since.Add(t.limits.Margin)); {
-			case settling && p.spec.BindsPlaces():
-				return true
-			case settling && member.pod.Status.NominatedNodeName != "":
-				early = true
-			}
-		}
-		if early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
+		unkept, early := t.settling(p)
+		if unkept || early && t.view.Waits(p.rivals) || t.view.Untried(p.schedulerName, p.rivals, t.now.Add(-undecided)) {
 			return true
 		}
 	}
 	return t.awaiting(parts, nil)
+}
+
+// settling reports whether the room of a member is not kept yet, or not for long enough where it may go nowhere else; and whether the
+// scheduler may not have seen all reservations yet.
+func (t leading) settling(p part) (unkept, early bool) {
+	for _, member := range p.members {
+		settles := member.stage == reserved && t.now.Before(member.since.Add(t.limits.Margin))
+		switch {
+		case member.stage == placed && member.gated(), member.stage == reserved && t.view.Blocked(member.pod.UID):
+			return true, false
+		case settles && p.spec.BindsPlaces():
+			return true, false
+		case settles && member.pod.Status.NominatedNodeName != "":
+			early = true
+		}
+	}
+	return false, early
 }
 
 // undecided is how long the scheduler may take to decide about a pod that has come, and to say so: by default it makes

@@ -16,7 +16,7 @@ var errPerNode = errors.New("a DaemonSet has a pod on each node that will have i
 // Make returns an object as its controller reads it, and the pods that are made for it at once, as they wait to be placed: with their
 // owner and the labels by which they are found. A CronJob is the next of its Jobs. It returns no pods for an object without templates.
 // The object has a kind and a name; more than most pods are an error.
-func (s *Set) Make(object Object, most int32) (owner Object, pods []Object, err error) {
+func (s *Set) Make(object Object, most int) (owner Object, pods []Object, err error) {
 	switch object.Text("kind") {
 	case "CronJob":
 		object = jobOf(object)
@@ -30,8 +30,8 @@ func (s *Set) Make(object Object, most int32) (owner Object, pods []Object, err 
 	group, _ := schema.ParseGroupVersion(object.Text("apiVersion"))
 	kind, total := s.owners[group.WithKind(object.Text("kind")).GroupKind()], int32(0)
 	for i := range templates {
-		if total = Sum(total, templates[i].Pods); total > most {
-			return nil, nil, fmt.Errorf("%s %s makes more than %d pods", object.Text("kind"), object.Text("metadata", "name"), most)
+		if total = Sum(total, templates[i].Pods); int(total) > most {
+			return nil, nil, fmt.Errorf("%d pods are made, and no more than %d are looked at", total, most)
 		}
 	}
 	for i := range templates {
@@ -76,7 +76,6 @@ func (t *Template) pod(of Object) Object {
 	}}
 	return Object{
 		"apiVersion": corev1.SchemeGroupVersion.String(), "kind": Pod.Kind, "metadata": metadata, "spec": t.Pod["spec"],
-		"status": map[string]any{"phase": string(corev1.PodPending)},
 	}
 }
 

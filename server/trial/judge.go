@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,10 +44,6 @@ func (w *World) Try(manifest []byte, namespace string) (*Answer, error) {
 // judge says what would become of a batch by its outlook now, if places are sought, and has it count where it would be.
 func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 	part := Part{Name: b.name, Gang: b.gang, Pods: len(b.pods)}
-	if _, err := w.profiles.Named(b.pods[0].Spec.SchedulerName); err != nil {
-		part.Outcome, part.Why = Never, err.Error()
-		return part, nil
-	}
 	if !seeks {
 		part.Outcome, part.Why = Never, w.whyNot(b)
 		return part, nil
@@ -72,7 +69,8 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 		}
 		return part, nil
 	}
-	return part, w.whatHelps(b, &part, now)
+	w.whatHelps(b, &part, now)
+	return part, nil
 }
 
 // yields reports whether the places of gangs of lower priority are given up for a batch.
@@ -83,6 +81,9 @@ func (w *World) yields(b *batch) bool {
 
 // whyNot says why no places are sought for a batch.
 func (w *World) whyNot(b *batch) string {
+	if _, err := w.profiles.Named(b.pods[0].Spec.SchedulerName); err != nil {
+		return err.Error()
+	}
 	for _, about := range w.gangs.About(b.key.NamespacedName) {
 		switch {
 		case about.Label != b.key.Label:
@@ -137,12 +138,12 @@ func (w *World) move(b *batch, part *Part) (bool, error) {
 }
 
 // whatHelps says what would help a batch that has no room at a time that is known: more nodes, or nothing.
-func (w *World) whatHelps(b *batch, part *Part, now *gang.Outlook) error {
+func (w *World) whatHelps(b *batch, part *Part, now *gang.Outlook) {
 	gone := w.everyEnd()
 	empty, ok := w.gangs.Outlook(b.key, gone, true)
 	if !ok {
 		part.Outcome = Never
-		return nil
+		return
 	}
 	part.Unknown = empty.Fits()
 	if !part.Unknown {
@@ -153,14 +154,13 @@ func (w *World) whatHelps(b *batch, part *Part, now *gang.Outlook) error {
 		switch {
 		case like == nil:
 			part.Outcome, part.More = Never, nil
-			return nil
+			return
 		case part.More == nil:
 			slots := max(placement.Slots(emptied(like), pod), 1)
 			part.More = &More{Nodes: (now.Wanted - now.Found + slots - 1) / slots, Like: like.Name, Pods: slots}
 		}
 	}
 	part.Outcome = MoreNodes
-	return nil
 }
 
 // mostKinds is how many kinds of pods are looked at each by itself.
@@ -205,14 +205,14 @@ func emptied(node *cluster.Node) *cluster.Node {
 
 // why says in words what members lack at some time.
 func why(o *gang.Outlook, when string) string {
-	text := fmt.Sprintf("there is room for %d of %d %s", o.Found, o.Wanted, when)
+	all := []string{fmt.Sprintf("there is room for %d of %d %s", o.Found, o.Wanted, when)}
 	if o.Lacks != "" {
-		text += "; " + o.Lacks
+		all = append(all, o.Lacks)
 	}
 	for _, objection := range o.Against {
-		text += fmt.Sprintf("; %s: %s", numbered(objection.Nodes, "node"), objection.Reason)
+		all = append(all, numbered(objection.Nodes, "node")+": "+objection.Reason)
 	}
-	return text
+	return strings.Join(all, "; ")
 }
 
 // take has pods count at their places: all that start together, and more of the gang.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +47,13 @@ func (b *batch) join(others []batch, gangs []membership.Key) (rest []batch) {
 	return rest
 }
 
+// submission is objects that are about to be put into a world.
+type submission struct {
+	world *World
+	all   []any
+	of    map[string]string // the objects that pods are made for, by the names of the pods
+}
+
 // submit puts the objects of a manifest into the world, with the pods that are made of them. They go to a namespace where they name none.
 // An error names the object and the field.
 func (w *World) submit(manifest []byte, namespace string) ([]batch, error) {
@@ -55,38 +61,49 @@ func (w *World) submit(manifest []byte, namespace string) ([]batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []any
-	of := map[string]string{} // names of the objects that pods are made for, by the pods
-	for i, object := range objects {
-		owner, made, err := w.owners.Make(object, int32(mostPods-len(of)))
-		if err != nil {
-			return nil, err
-		}
-		if object.Text("kind") == operators.Pod.Kind && len(made) == 0 {
-			object["status"], made = map[string]any{"phase": "Pending"}, []operators.Object{object}
-		} else {
-			all = append(all, owner)
-		}
-		for _, pod := range made {
-			name := types.NamespacedName{Namespace: pod.Text("metadata", "namespace"), Name: pod.Text("metadata", "name")}
-			if of[name.String()] != "" || w.cluster.FindPod(name) != nil {
-				return nil, fmt.Errorf("there is a pod %s already", name)
-			}
-			metadata := pod.Object("metadata")
-			metadata["uid"] = fmt.Sprintf("try-%d-%d", i, len(of))
-			metadata["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-			of[name.String()] = fmt.Sprintf("%s %s/%s", object.Text("kind"), name.Namespace, object.Text("metadata", "name"))
-			complete, err := completePod(pod)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", of[name.String()], err)
-			}
-			all = append(all, complete)
+	s := &submission{world: w, of: map[string]string{}}
+	for _, object := range objects {
+		if err := s.add(object); err != nil {
+			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
 		}
 	}
-	if len(of) == 0 {
+	if len(s.of) == 0 {
 		return nil, errors.New("nothing in it makes pods: want a Pod, or an object with templates of pods, such as a Job")
 	}
-	return w.load(all, of)
+	return s.load()
+}
+
+// nameOf is as in Job lab/train.
+func nameOf(object operators.Object) string {
+	return fmt.Sprintf("%s %s/%s", object.Text("kind"), object.Text("metadata", "namespace"), object.Text("metadata", "name"))
+}
+
+// add adds an object, and the pods that are made for it.
+func (s *submission) add(object operators.Object) error {
+	owner, made, err := s.world.owners.Make(object, mostPods-len(s.of))
+	if err != nil {
+		return err
+	}
+	if object.Text("kind") == operators.Pod.Kind {
+		made = []operators.Object{object}
+	} else {
+		s.all = append(s.all, owner)
+	}
+	for _, object := range made {
+		pod, err := completePod(object)
+		if err != nil {
+			return err
+		}
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+		if s.of[name.String()] != "" || s.world.cluster.FindPod(name) != nil {
+			return fmt.Errorf("there is a pod %s already", name)
+		}
+		pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprint("try-", len(s.of))), metav1.Now()
+		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		s.of[name.String()] = nameOf(owner)
+		s.all = append(s.all, pod)
+	}
+	return nil
 }
 
 // completePod returns a pod as the API server would complete it.
@@ -103,9 +120,10 @@ func completePod(object operators.Object) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// load has the view show objects, and returns the pods among them.
-func (w *World) load(objects []any, of map[string]string) ([]batch, error) {
-	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
+// load has the view show the objects, and returns the pods among them.
+func (s *submission) load() ([]batch, error) {
+	w := s.world
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": s.all})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +131,7 @@ func (w *World) load(objects []any, of map[string]string) ([]batch, error) {
 	if _, err := w.cluster.Load([]string{"-"}, bytes.NewReader(text), custom...); err != nil {
 		return nil, err
 	}
-	return w.batches(of)
+	return w.batches(s.of)
 }
 
 // batches sorts the pods by the gangs that they are of. Pods of none are made one for each object, that starts with all of them.

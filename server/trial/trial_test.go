@@ -115,8 +115,10 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 	}{
 		"room now": {small, job("j", 3, "4"), Now, []string{"Job default/j Now 3/3 on 2 1"}},
 		"of a Deployment all pods": {
-			small, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 5, template: {spec: " + spec("4") + "}}}",
-			MoreNodes, []string{"Deployment default/w MoreNodes 4/5, 1 more like n2"},
+			small,
+			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 5, template: {spec: " + spec("4") + "}}}",
+			MoreNodes,
+			[]string{"Deployment default/w MoreNodes 4/5, 1 more like n2"},
 		},
 		"after a move": {
 			with(running("a", "n1", "4", ""), bare("b", "n2", "4", "")), job("j", 1, "8"), AfterMoves,
@@ -149,7 +151,8 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			small, strings.Join([]string{
 				fmt.Sprintf(gang, 4), member(0, "4"), member(1, "4"), member(2, "4"), member(3, "4"), member(4, "4"),
 			}, "\n---\n"),
-			Now, []string{"gang default/g Now 4/4 on 2 2"},
+			Now,
+			[]string{"gang default/g Now 4/4 on 2 2"},
 		},
 		"a gang without all of its members": {
 			small, fmt.Sprintf(gang, 2) + "\n---\n" + member(0, "4"), Never, []string{"gang default/g Never 0/0"},
@@ -162,31 +165,37 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: s}, spec: {replicatedJobs: [{name: w, replicas: 2, " +
 				"template: {spec: {parallelism: 1, completions: 1, template: {metadata: {annotations: {muster.dev/required-topology: rack}}, spec: " +
 				spec("4") + "}}}}]}}",
-			Now, []string{"gang default/s Now 2/2 on 1 1"},
+			Now,
+			[]string{"gang default/s Now 2/2 on 1 1"},
 		},
 		"each replica of a LeaderWorkerSet": {
 			small, "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: l}, spec: {replicas: 2, " +
 				"leaderWorkerTemplate: {size: 3, leaderTemplate: {spec: " + spec("1") + "}, workerTemplate: {spec: " + spec("3") + "}}}}",
-			Now, []string{"gang default/l/0 Now 3/3 on 2 1", "gang default/l/1 Now 3/3 on 2 1"},
+			Now,
+			[]string{"gang default/l/0 Now 3/3 on 2 1", "gang default/l/1 Now 3/3 on 2 1"},
 		},
 		"all roles of a PyTorchJob": {
 			small, "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: p}, spec: {pytorchReplicaSpecs: " +
 				"{Master: {replicas: 1, template: {spec: " + spec("8") + "}}, Worker: {replicas: 2, template: {spec: " + spec("4") + "}}}}}",
-			Now, []string{"gang default/p Now 3/3 on 2 1"},
+			Now,
+			[]string{"gang default/p Now 3/3 on 2 1"},
 		},
 		"a RayCluster that may grow": {
 			small, ray("2", "replicas: 3, minReplicas: 2", "6"),
-			Now, []string{"gang default/r/headgroup and default/r/w Now 3/3 on 2 1"},
+			Now,
+			[]string{"gang default/r/headgroup and default/r/w Now 3/3 on 2 1"},
 		},
 		"a RayCluster, after a move": {
 			with(bare("a", "n1", "4", ""), running("b", "n2", "3", "")),
 			ray("6", "replicas: 2, minReplicas: 1", "2"),
-			AfterMoves, []string{"gang default/r/headgroup and default/r/w AfterMoves 2/2 on 2, default/b from n2 to n1"},
+			AfterMoves,
+			[]string{"gang default/r/headgroup and default/r/w AfterMoves 2/2 on 2, default/b from n2 to n1"},
 		},
 		"the next Job of a CronJob": {
 			small, "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: " +
 				"{metadata: {annotations: {muster.dev/gang-scope: all}}, spec: {parallelism: 2, template: {spec: " + spec("4") + "}}}}}",
-			Now, []string{"gang default/c Now 2/2 on 1 1"},
+			Now,
+			[]string{"gang default/c Now 2/2 on 1 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +221,7 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}": "nothing in it makes pods",
 		pod("{name: p}", "{nodeName: n1, containers: []}"):       "spec.nodeName: the pod has a node already",
 		pod("{name: a}", spec("1")):                              "there is a pod default/a already",
-		job("j", 30_000, "1"):                                    "Job j makes more than 20000 pods",
+		job("j", 30_000, "1"):                                    "Job default/j: 30000 pods are made, and no more than 20000 are looked at",
 		pod("{name: p}", "{priority: high, containers: []}"):     "priority",
 		"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: " + spec("1") + "}}}": "a pod on each node",
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",

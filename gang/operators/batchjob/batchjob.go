@@ -26,15 +26,18 @@ func Kind() operators.Kind {
 // Indexed returns Jobs that ask for it, and those whose pods have an index and all run at once.
 func Indexed() operators.Kind {
 	marks := operators.Marks{Labels: []string{batchv1.JobCompletionIndexAnnotation}} // which is a label as well
-	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Dress: Dress, Asks: func(job operators.Object) cluster.Asks {
-		parallelism := job.Number(1, "spec", "parallelism")
-		rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
-			job.Number(0, "spec", "completions") == parallelism
-		if rigid && job.Scope() == "" {
-			return operators.Whole(left(job))
-		}
-		return asked(job)
-	}}
+	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Dress: Dress, Asks: askedOrIndexed}
+}
+
+// askedOrIndexed reads what a Job asks for, or has all its pods start together where it has an index for each and runs all at once.
+func askedOrIndexed(job operators.Object) cluster.Asks {
+	parallelism := job.Number(1, "spec", "parallelism")
+	rigid := job.Text("spec", "completionMode") == string(batchv1.IndexedCompletion) &&
+		job.Number(0, "spec", "completions") == parallelism
+	if rigid && job.Scope() == "" {
+		return operators.Whole(left(job))
+	}
+	return asked(job)
 }
 
 func asked(job operators.Object) cluster.Asks {
