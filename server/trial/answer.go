@@ -51,8 +51,6 @@ type Part struct {
 	Found  int `json:"found"`
 	// Places are the places of the pods. With AfterMoves and Later they are there then.
 	Places []Place `json:"places,omitempty"`
-	// Yields says that gangs of lower priority that have not started give up their places.
-	Yields bool `json:"yields,omitempty"`
 	// Moves are the pods to be moved, in their order.
 	Moves []Move `json:"moves,omitempty"`
 	// At is when they have room, as likely earlier as later, InSeconds how long that is from now, and By when they do in nine of ten cases.
@@ -131,9 +129,6 @@ func (p *Part) String() string {
 	switch p.Outcome {
 	case Now:
 		text += ": room now"
-		if p.Yields {
-			text += ", as gangs of lower priority that have not started give way"
-		}
 	case AfterMoves:
 		text += fmt.Sprintf(": room once %s moved", have(len(p.Moves)))
 		if !p.At.IsZero() {

@@ -50,7 +50,7 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 	}
 	part.Wanted, part.Found = now.Wanted, now.Found
 	if now.Fits() {
-		part.Outcome, part.Yields = Now, w.yields(b)
+		part.Outcome = Now
 		return part, w.take(&part, now)
 	}
 	part.Why = why(now, "now")
@@ -71,12 +71,6 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 	}
 	w.whatHelps(b, &part, now)
 	return part, nil
-}
-
-// yields reports whether the places of gangs of lower priority are given up for a batch.
-func (w *World) yields(b *batch) bool {
-	prospect, ok := w.gangs.Prospect(b.key)
-	return ok && prospect.Yielding
 }
 
 // whyNot says why no places are sought for a batch.
@@ -170,8 +164,12 @@ const mostKinds = 16
 func (w *World) kinds(b *batch) (pods []*cluster.Pod) {
 	seen := map[string]bool{}
 	for _, pod := range b.pods {
-		class := w.profiles.Of(pod.Spec.SchedulerName).HashOf(pod)
-		if len(pods) == mostKinds || class != "" && seen[class] {
+		store := w.profiles.Of(pod.Spec.SchedulerName)
+		if store == nil || len(pods) == mostKinds {
+			continue
+		}
+		class := store.HashOf(pod)
+		if class != "" && seen[class] {
 			continue
 		}
 		seen[class] = true

@@ -168,6 +168,11 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			Now,
 			[]string{"gang default/s Now 2/2 on 1 1"},
 		},
+		"a JobSet that makes no sense": {
+			small, "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: s}, spec: {template: {spec: " + spec("4") + "}}}",
+			Now,
+			[]string{"JobSet default/s Now 1/1 on 1"},
+		},
 		"each replica of a LeaderWorkerSet": {
 			small, "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: l}, spec: {replicas: 2, " +
 				"leaderWorkerTemplate: {size: 3, leaderTemplate: {spec: " + spec("1") + "}, workerTemplate: {spec: " + spec("3") + "}}}}",

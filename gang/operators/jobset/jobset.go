@@ -76,7 +76,10 @@ func dress(set operators.Object, of *operators.Template, number int32) map[strin
 		labels = map[string]string{}
 	}
 	pods := max(batchjob.Pods(of.Above[len(of.Above)-1]), 1)
-	labels[labelSet], labels[labelRole] = set.Text("metadata", "name"), of.Above[2].Text("name") // of spec.replicatedJobs
+	labels[labelSet] = set.Text("metadata", "name")
+	if len(of.Above) > 2 {
+		labels[labelRole] = of.Above[2].Text("name") // of spec.replicatedJobs
+	}
 	labels[labelIndex] = strconv.Itoa(int(number / pods))
 	return labels
 }
