@@ -173,7 +173,7 @@ func (p *Part) more() string {
 	if p.Unknown {
 		text = "no time is known, as nothing says when other pods end: " + p.Why
 	}
-	return text + fmt.Sprintf("; %s like %s would do, which takes %d such pods when it is empty",
+	return text + fmt.Sprintf("; at least %s like %s would do, which takes %d such pods by amounts when it is empty",
 		numbered(p.More.Nodes, "more node"), p.More.Like, p.More.Pods)
 }
 

@@ -44,7 +44,7 @@ func (w *World) Try(manifest []byte, namespace string) (*Answer, error) {
 // judge says what would become of a batch by its outlook now, if places are sought, and has it count where it would be.
 func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 	part := Part{Name: b.name, Gang: b.gang, Pods: len(b.pods)}
-	if !seeks {
+	if !seeks || slices.ContainsFunc(b.pods, func(pod *cluster.Pod) bool { return w.profiles.Of(pod.Spec.SchedulerName) == nil }) {
 		part.Outcome, part.Why = Never, w.whyNot(b)
 		return part, nil
 	}
@@ -75,8 +75,10 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 
 // whyNot says why no places are sought for a batch.
 func (w *World) whyNot(b *batch) string {
-	if _, err := w.profiles.Named(b.pods[0].Spec.SchedulerName); err != nil {
-		return err.Error()
+	for _, pod := range b.pods {
+		if _, err := w.profiles.Named(pod.Spec.SchedulerName); err != nil {
+			return err.Error()
+		}
 	}
 	for _, about := range w.gangs.About(b.key.NamespacedName) {
 		switch {
@@ -164,12 +166,8 @@ const mostKinds = 16
 func (w *World) kinds(b *batch) (pods []*cluster.Pod) {
 	seen := map[string]bool{}
 	for _, pod := range b.pods {
-		store := w.profiles.Of(pod.Spec.SchedulerName)
-		if store == nil || len(pods) == mostKinds {
-			continue
-		}
-		class := store.HashOf(pod)
-		if class != "" && seen[class] {
+		class := w.profiles.Of(pod.Spec.SchedulerName).HashOf(pod)
+		if len(pods) == mostKinds || class != "" && seen[class] {
 			continue
 		}
 		seen[class] = true

@@ -94,6 +94,9 @@ func (s *submission) add(object operators.Object) error {
 		if err != nil {
 			return err
 		}
+		if pod.Spec.NodeName != "" {
+			return errors.New("spec.nodeName: its pods have a node already, and nothing to ask about")
+		}
 		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
 		if s.of[name.String()] != "" || s.world.cluster.FindPod(name) != nil {
 			return fmt.Errorf("there is a pod %s already", name)
@@ -231,9 +234,6 @@ func complete(object operators.Object, namespace string) error {
 	metadata["name"], metadata["uid"] = name, "try-"+object.Text("kind")+"-"+name
 	if object.Text("metadata", "namespace") == "" {
 		metadata["namespace"] = namespace
-	}
-	if object.Text("spec", "nodeName") != "" {
-		return errors.New("spec.nodeName: the pod has a node already, and nothing to ask about")
 	}
 	return nil
 }
