@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/loadaware/once"
+	"muster.dev/muster/rescheduler/once"
 	"muster.dev/muster/server/trial"
 )
 
@@ -27,28 +27,27 @@ func newTryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try -f FILE",
 		Short: "Ask what would become of a job before it is submitted",
-		Long: `try tells of the pods that objects in a file would make whether they have room now, once the
-rescheduler has moved others, at what time, on more nodes only, or never, and why. Nothing is
-written to the cluster.
+		Long: `try tells whether the pods that a file would make have room: now, once the rescheduler has moved
+others, at some time, on more nodes only, or never; and why. It writes nothing to the cluster.
 
-The file has any objects with pods: a Pod, a Job, a Deployment, a JobSet, a PyTorchJob, with the
-PodGroups that they name, in several documents or lists. Pods that start together get places
-together, near each other as they ask. Of a Deployment and the like all pods have to have room.
-Several gangs and objects take room from each other, by priority and then by name.
+The file may have a Pod, a Job, a Deployment, a JobSet, a PyTorchJob or any other object with
+templates of pods, and PodGroups, in several documents or lists. Pods that start together get
+places together, near each other as they ask. All pods of a Deployment have to have room. What has
+room takes it from the rest of the file, by priority and then by name.
 
-The cluster is looked at once, and by the same parts as a muster that runs: its predicates, plans
-of gangs, booked room and forecasts. Pods that wait are not in the way. Whether pods may be moved
-goes by the rules of --config (rescheduler.evictable); moves need a rescheduler that runs. A pod
-has the priority of its spec.priority: what is behind a priorityClassName is not looked up. Of an
-object that is in the cluster already, give the copy another name.
+try looks at the cluster once, with the parts of a muster that runs: its predicates, plans of
+gangs, booked room and forecasts. It lists what muster watches, and needs the rights to. Pods that
+wait take no room. Which pods may move is said by --config (rescheduler.evictable), and they move
+only where a rescheduler runs. A pod has the priority of its spec.priority: try does not look up
+its priorityClassName. Give an object another name if the cluster has it already.
 
 ` + whichCluster + `
 
 With --snapshot it reads dumps of a cluster instead.
 
-The exit status is 0 where all have room now, 4 where others have to move first, 5 where there is
-room at a time that is told, 6 where more nodes would help and no time is known, 3 where some never
-run as the cluster is, 1 after a failure and 2 after a wrong command line. The worst one counts.`,
+The exit status is that of the pods that fare worst: 0 with room now, 4 once others have moved, 5
+at a time that is told, 6 with more nodes or at no time that is known, 3 if they never run as the
+cluster is. It is 1 after a failure and 2 after a wrong command line.`,
 		Example: `  # Would my job start?
   muster try -f job.yaml -n lab
 

@@ -28,7 +28,7 @@ func (t steering) mayMiss(p *member, nodes int) bool {
 	few := t.limits.Few
 	switch g := t.groupOf[p.pod.UID]; {
 	case g.spec != nil && g.spec.BindsPlaces() && nodes > samples && t.looksAt < nodes:
-		return true // no other node will do
+		return true // no other node will do, and it may ask about others
 	case len(p.pod.Claims) > 0:
 		few = t.limits.FewOfDevices
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // errPerNode says why pods of a DaemonSet are not made.
-var errPerNode = errors.New("a DaemonSet has a pod on each node that will have it: 'muster explain -f' tells of which nodes one fits")
+var errPerNode = errors.New("a DaemonSet has a pod on each node that will have it: 'muster explain -f' tells on which nodes one fits")
 
 // Make returns an object as its controller reads it, and the pods that are made for it at once, as they wait to be placed: with their
 // owner and the labels by which they are found. A CronJob is the next of its Jobs. It returns no pods for an object without templates.

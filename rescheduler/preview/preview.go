@@ -21,8 +21,8 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/operators/kinds"
 	"muster.dev/muster/loadaware"
-	"muster.dev/muster/loadaware/once"
 	"muster.dev/muster/predicates"
+	"muster.dev/muster/rescheduler/once"
 	"muster.dev/muster/rescheduler/planner"
 	"muster.dev/muster/rescheduler/policy"
 )

@@ -88,7 +88,7 @@ func (w *World) whyNot(b *batch) string {
 		case about.Missing > 0:
 			return fmt.Sprintf("%d pods have to start together, and %d more are to be created", about.MinMember, about.Missing)
 		case about.Bound > 0:
-			return fmt.Sprintf("there is a gang %s already, of which %d members have nodes", about.Name, about.Bound)
+			return fmt.Sprintf("there is a gang %s already, with %d members on nodes", about.Name, about.Bound)
 		case about.Why != "":
 			return about.Why
 		}
@@ -117,7 +117,7 @@ func (w *World) move(b *batch, part *Part) (bool, error) {
 	if len(plan.Steps) == 0 || len(plan.Unplaced) > 0 {
 		return false, nil
 	}
-	part.Outcome, part.Found = AfterMoves, part.Wanted
+	part.Outcome = AfterMoves
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		part.Moves = append(part.Moves, Move{Pod: step.Pod.FullName(), From: step.From.Name, To: step.To.Name})

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"muster.dev/muster/api/config"
-	"muster.dev/muster/loadaware/once"
+	"muster.dev/muster/rescheduler/once"
 )
 
 // newWorld returns the world of a dump, and of a configuration with all kinds of gangs.
@@ -122,7 +122,7 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 		},
 		"after a move": {
 			with(running("a", "n1", "4", ""), bare("b", "n2", "4", "")), job("j", 1, "8"), AfterMoves,
-			[]string{"Job default/j AfterMoves 1/1 on 1, default/a from n1 to n2"},
+			[]string{"Job default/j AfterMoves 0/1 on 1, default/a from n1 to n2"},
 		},
 		"at a time": {
 			with(running("a", "n1", "8", "600"), running("b", "n2", "8", "")), job("j", 2, "4"), Later,
@@ -194,7 +194,7 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			with(bare("a", "n1", "4", ""), running("b", "n2", "3", "")),
 			ray("6", "replicas: 2, minReplicas: 1", "2"),
 			AfterMoves,
-			[]string{"gang default/r/headgroup and default/r/w AfterMoves 2/2 on 2, default/b from n2 to n1"},
+			[]string{"gang default/r/headgroup and default/r/w AfterMoves 0/2 on 2, default/b from n2 to n1"},
 		},
 		"the next Job of a CronJob": {
 			small, "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: " +

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -22,6 +21,7 @@ import (
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/loadaware/usage"
@@ -38,20 +38,12 @@ type Source struct {
 	Stdin io.Reader
 }
 
-// Owners are the kinds of objects that say to what pods belong, as an operators.Set has them.
-type Owners interface {
-	// Dumped returns how they stand in dumps.
-	Dumped(c *cluster.Cluster) []cluster.CustomKind
-	// Handled returns which are followed, and who takes them.
-	Handled(c *cluster.Cluster) map[schema.GroupVersionResource]cluster.CustomHandler
-}
-
 // errNoNodes says that there is nothing to plan for.
 var errNoNodes = errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
 
 // Fill fills a view of the cluster. Of the configuration it reads where measurements come from. It returns once the view is complete,
 // and follows nothing afterwards. An error names the file and the place in it, or the request.
-func (s *Source) Fill(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners Owners) error {
+func (s *Source) Fill(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners *operators.Set) error {
 	if len(s.Files) == 0 {
 		return s.read(ctx, cfg, c, owners)
 	}
@@ -67,7 +59,7 @@ func (s *Source) Fill(ctx context.Context, cfg *config.Configuration, c *cluster
 }
 
 // read reads what the API server has.
-func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners Owners) error {
+func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster.Cluster, owners *operators.Set) error {
 	client, err := kubernetes.NewForConfig(cluster.ClientConfig(s.RESTConfig))
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
