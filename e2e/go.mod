@@ -8,6 +8,7 @@ tool (
 	k8s.io/kubernetes/cmd/kube-controller-manager
 	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubectl
+	muster.dev/muster/cmd/muster
 	sigs.k8s.io/kwok/cmd/kwok
 )
 
@@ -53,6 +54,7 @@ require (
 	github.com/go-openapi/swag/yamlutils v0.27.1 // indirect
 	github.com/google/cadvisor/lib v0.60.5 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
+	github.com/patrickmn/go-cache v2.1.0+incompatible // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
 	gotest.tools/v3 v3.5.2 // indirect
 )

@@ -23,4 +23,9 @@ func TestWhatMusterIsBuiltFromIsCompiledBesidePrograms(t *testing.T) {
 	if slices.Contains(imports, "context") {
 		t.Error("packages of the standard library are among them")
 	}
+	// An empty module cache is no other case: the go command refuses a module that go.sum lacks though it is there.
+	b := build{title: "muster", module: r.module, modfile: r.modfile, packages: imports}
+	if _, err := b.fetch(t.Context(), t.Output()); err != nil {
+		t.Error(err)
+	}
 }

@@ -26,16 +26,16 @@ const beganEnv = "DEMO_BEGAN"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx)
-	var ended *exec.ExitError
-	switch {
-	case errors.As(err, &ended): // it has said why
-		os.Exit(1)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "demo:", err)
+	if err := run(ctx); err != nil {
+		if !errors.Is(err, errPlayed) {
+			fmt.Fprintln(os.Stderr, "demo:", err)
+		}
 		os.Exit(1)
 	}
 }
+
+// errPlayed says that command play has failed, and has said why.
+var errPlayed = errors.New("play failed")
 
 func run(ctx context.Context) error {
 	fmt.Println("== Building what is not there yet of etcd, kube-apiserver, kube-scheduler, KWOK and muster")
@@ -51,5 +51,10 @@ func run(ctx context.Context) error {
 	if !prepared.Programs {
 		play.Env = slices.DeleteFunc(play.Env, func(v string) bool { return strings.HasPrefix(v, beganEnv+"=") })
 	}
-	return play.Run()
+	err = play.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return errPlayed
+	}
+	return err
 }
