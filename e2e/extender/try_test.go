@@ -70,7 +70,7 @@ type tried struct {
 	Outcome string
 	Parts   []struct {
 		At   time.Time
-		More *struct{ Nodes int }
+		More []struct{ Nodes int }
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *submitter) submit(job *batchv1.Job, told *tried) bool {
 		return right
 	case "MoreNodes":
 		if len(job.Spec.Template.Annotations) == 0 {
-			more := workload.NewNodes("more", part.More.Nodes, "8")
+			more := workload.NewNodes("more", part.More[0].Nodes, "8")
 			s.createNodes(more...)
 			s.Eventually(fmt.Sprintf("%s runs on %d more nodes", job.Name, len(more)), func() error { return s.allBound(job) })
 			s.remove(job)

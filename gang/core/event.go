@@ -48,9 +48,10 @@ type (
 	// Refused says that the scheduler was told of no node for a pod: its place is not among the nodes that the
 	// scheduler asked about, or not good any more, and the pod fits none of the others.
 	//
-	// A scheduler that looks at a sample of a large cluster may have missed the place: it did not ask about that node,
-	// and the pod still fits there. A pod that is not nominated is then steered to its place. Otherwise, unless the
-	// scheduler knew of the place by nomination, another one is looked for on all nodes, and the pod is steered there.
+	// A scheduler that looks at a part of a large cluster may have missed the place: it asked about no fewer than
+	// LeastSample nodes, that one was not among them, and the pod still fits there. A pod that is not nominated is then
+	// steered to its place. Otherwise, unless the scheduler knew of the place by nomination, another one is looked for on
+	// all nodes, and the pod is steered there.
 	//
 	// A scheduler that knew of the place may not have seen yet that it is free, and is asked to look again for a while
 	// ([SchedulerLag]). Else the plan ends, unless the others may wait for this one.

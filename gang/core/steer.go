@@ -27,7 +27,7 @@ func (t steering) steer(p *member, nodes int) {
 func (t steering) mayMiss(p *member, nodes int) bool {
 	few := t.limits.Few
 	switch g := t.groupOf[p.pod.UID]; {
-	case g.spec != nil && g.spec.BindsPlaces() && nodes > samples && t.looksAt < nodes:
+	case g.spec != nil && g.spec.BindsPlaces() && t.looksAt >= LeastSample && t.looksAt < nodes:
 		return true // no other node will do, and it may ask about others
 	case len(p.pod.Claims) > 0:
 		few = t.limits.FewOfDevices
@@ -35,8 +35,9 @@ func (t steering) mayMiss(p *member, nodes int) bool {
 	return p.astray || min(t.looksAt, nodes) > few
 }
 
-// samples is the number of nodes up to which kube-scheduler looks at all of them (minFeasibleNodesToFind in pkg/scheduler).
-const samples = 100
+// LeastSample is how many feasible nodes kube-scheduler looks for before it asks an extender about them: it has looked at all nodes if it
+// asks about fewer (minFeasibleNodesToFind in pkg/scheduler).
+const LeastSample = 100
 
 // tellAgain tells the scheduler of a place that it was told before: it takes its nomination back when a bind
 // call fails, also of a member that is to be bound there yet.

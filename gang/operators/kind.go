@@ -34,6 +34,10 @@ type Kind struct {
 	// Dress returns the labels that the controller of an object adds to a pod of one of its templates. Pods of a template number from 0.
 	// It is nil where nothing depends on such labels.
 	Dress func(object Object, of *Template, number int32) map[string]string
+	// Copies returns how many times a part of an object asks for what is in one of its fields, nil where [Copies] does.
+	Copies func(part Object, field string) int32
+	// Makers are kinds of objects that make an owner at once, and return it as far as they do.
+	Makers map[schema.GroupKind]func(object Object) (owner Object)
 	// Label is on all of the pods, so that those are found that have finished; "" where none finishes before others start.
 	Label string
 	// Marks are on pods beside Label, where neither that nor their controller tells that they are of this kind.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	batchv1 "k8s.io/api/batch/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -14,21 +14,24 @@ import (
 var errPerNode = errors.New("a DaemonSet has a pod on each node that will have it: 'muster explain -f' tells on which nodes one fits")
 
 // Make returns an object as its controller reads it, and the pods that are made for it at once, as they wait to be placed: with their
-// owner and the labels by which they are found. A CronJob is the next of its Jobs. It returns no pods for an object without templates.
-// The object has a kind and a name; more than most pods are an error.
+// owner and the labels by which they are found. A CronJob is the next of its Jobs, and a RayJob its RayCluster. It returns no pods for an
+// object without templates, or that asks for none. The object has a kind and a name; more than most pods are an error.
 func (s *Set) Make(object Object, most int) (owner Object, pods []Object, err error) {
-	switch object.Text("kind") {
-	case "CronJob":
-		object = jobOf(object)
-	case "DaemonSet":
+	if object.Text("kind") == "DaemonSet" {
 		return nil, nil, errPerNode
 	}
-	templates := Templates(object)
-	if len(templates) == 0 {
-		return object, nil, nil
+	kind := s.makers[object.groupKind()]
+	if kind != nil && kind.Makers[object.groupKind()] != nil {
+		object = kind.Makers[object.groupKind()](object)
 	}
-	group, _ := schema.ParseGroupVersion(object.Text("apiVersion"))
-	kind, total := s.owners[group.WithKind(object.Text("kind")).GroupKind()], int32(0)
+	copies, labels := Copies, ofDeployment
+	if kind != nil && kind.Copies != nil {
+		copies = kind.Copies
+	}
+	if kind != nil && kind.Dress != nil {
+		labels = kind.Dress
+	}
+	templates, total := templatesIn(map[string]any(object), Template{Pods: 1}, copies), int32(0)
 	for i := range templates {
 		if total = Sum(total, templates[i].Pods); int(total) > most {
 			return nil, nil, fmt.Errorf("%d pods are made, and no more than %d are looked at", total, most)
@@ -38,28 +41,24 @@ func (s *Set) Make(object Object, most int) (owner Object, pods []Object, err er
 		for number := range templates[i].Pods {
 			pod := templates[i].pod(object)
 			pod.Object("metadata")["name"] = fmt.Sprintf("%s-%d-%d", object.Text("metadata", "name"), i, number)
-			if kind != nil && kind.Dress != nil {
-				dress(pod, kind.Dress(object, &templates[i], number))
-			}
+			dress(pod, labels(object, &templates[i], number))
 			pods = append(pods, pod)
 		}
 	}
 	return object, pods, nil
 }
 
-// jobOf returns the next Job of a CronJob, which has no name of its own yet.
-func jobOf(cron Object) Object {
-	template := cron.Object("spec", "jobTemplate")
-	metadata := maps.Clone(template.Object("metadata"))
-	if metadata == nil {
-		metadata = Object{}
+func (o Object) groupKind() schema.GroupKind {
+	version, _ := schema.ParseGroupVersion(o.Text("apiVersion"))
+	return version.WithKind(o.Text("kind")).GroupKind()
+}
+
+// ofDeployment returns the label by which pods of one revision of a Deployment are told from those of another.
+func ofDeployment(object Object, _ *Template, _ int32) map[string]string {
+	if object.Text("kind") != "Deployment" {
+		return nil
 	}
-	for _, field := range []string{"name", "namespace", "uid"} {
-		metadata[field] = cron.Object("metadata")[field]
-	}
-	return Object{
-		"apiVersion": batchv1.SchemeGroupVersion.String(), "kind": Job.Kind, "metadata": map[string]any(metadata), "spec": template["spec"],
-	}
+	return map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "new"}
 }
 
 // pod returns a pod of a template for an object.
@@ -81,6 +80,9 @@ func (t *Template) pod(of Object) Object {
 
 // dress puts labels on a pod.
 func dress(pod Object, labels map[string]string) {
+	if len(labels) == 0 {
+		return
+	}
 	metadata := pod.Object("metadata")
 	on, _ := metadata["labels"].(map[string]any)
 	if on == nil {

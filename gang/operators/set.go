@@ -24,6 +24,7 @@ type Set struct {
 	off    []*Kind
 	owners map[schema.GroupKind]*Kind // that are read, by the kind of the owner; nil for one that only leads to others
 	groups map[schema.GroupKind]*Kind // that are read, by the kind of what pods name
+	makers map[schema.GroupKind]*Kind // that say how pods are made, on or off, by the kind of the object
 }
 
 var _ cluster.Affiliator = (*Set)(nil)
@@ -31,9 +32,10 @@ var _ cluster.Affiliator = (*Set)(nil)
 // NewSet returns some kinds as a Set, in which the named ones are switched on. Steps only say why there is no gang, so
 // nobody has to switch them on.
 func NewSet(all []Kind, on []config.GangKind) *Set {
-	s := &Set{owners: map[schema.GroupKind]*Kind{}, groups: map[schema.GroupKind]*Kind{}}
+	s := &Set{owners: map[schema.GroupKind]*Kind{}, groups: map[schema.GroupKind]*Kind{}, makers: map[schema.GroupKind]*Kind{}}
 	for i := range all {
 		kind := &all[i]
+		s.make(kind)
 		if !slices.Contains(on, kind.Name) && len(kind.Steps) == 0 {
 			s.off = append(s.off, kind)
 			continue
@@ -52,6 +54,19 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 		}
 	}
 	return s
+}
+
+// make notes how pods of a kind are made.
+func (s *Set) make(kind *Kind) {
+	if kind.Dress == nil {
+		return
+	}
+	for _, owner := range kind.Owners {
+		s.makers[owner.GroupKind()] = kind
+	}
+	for maker := range kind.Makers {
+		s.makers[maker] = kind
+	}
 }
 
 // Handled returns the custom resources to follow, and who takes their objects.

@@ -17,19 +17,20 @@ type Template struct {
 	Above []Object
 }
 
-// Templates returns the templates of pods in an object, in the order of their paths: whatever has a spec with containers.
+// Templates returns the templates of pods in an object, in the order of their paths: whatever has a spec with containers. They are counted
+// by [Copies].
 func Templates(object Object) []Template {
-	return templatesIn(map[string]any(object), Template{Pods: 1})
+	return templatesIn(map[string]any(object), Template{Pods: 1}, Copies)
 }
 
 // templatesIn returns what is in a part of an object. The template that is passed has how one there is reached.
-func templatesIn(part any, at Template) (found []Template) {
+func templatesIn(part any, at Template, copies func(part Object, field string) int32) (found []Template) {
 	switch part := part.(type) {
 	case []any:
 		for i, element := range part {
 			inside := at
 			inside.Path += "[" + strconv.Itoa(i) + "]"
-			found = append(found, templatesIn(element, inside)...)
+			found = append(found, templatesIn(element, inside, copies)...)
 		}
 	case map[string]any:
 		of := Object(part)
@@ -41,34 +42,20 @@ func templatesIn(part any, at Template) (found []Template) {
 			inside := at
 			inside.Path = strings.TrimPrefix(at.Path+"."+name, ".")
 			inside.Above = append(slices.Clone(at.Above), of)
-			inside.Pods = Times(at.Pods, of.counts(name))
-			found = append(found, templatesIn(part[name], inside)...)
+			inside.Pods = Times(at.Pods, copies(of, name))
+			found = append(found, templatesIn(part[name], inside, copies)...)
 		}
 	}
 	return found
 }
 
-// counts returns how many times an object asks for what is in one of its fields.
-func (o Object) counts(field string) int32 {
-	if o.Has("size") && (field == "leaderTemplate" || field == "workerTemplate") { // of a LeaderWorkerSet
-		return o.groupCounts(field)
-	}
-	times := Times(o.Number(1, "replicas"), o.Number(1, "numOfHosts"))
-	if o.Has("parallelism") || o.Has("completions") {
-		parallelism := o.Number(1, "parallelism")
-		times = Times(times, min(parallelism, o.Number(parallelism, "completions")))
+// Copies returns how many times a part of an object asks for what is in one of its fields, by what most kinds call that: replicas, or
+// parallelism and completions.
+func Copies(part Object, _ string) int32 {
+	times := part.Number(1, "replicas")
+	if part.Has("parallelism") || part.Has("completions") {
+		parallelism := part.Number(1, "parallelism")
+		times = Times(times, min(parallelism, part.Number(parallelism, "completions")))
 	}
 	return times
-}
-
-// groupCounts is the same of a replica of a LeaderWorkerSet: workers beside a leader, or in its place where that has no template.
-func (o Object) groupCounts(field string) int32 {
-	size := o.Number(1, "size")
-	switch {
-	case field == "leaderTemplate":
-		return 1
-	case o.Has("leaderTemplate"):
-		return max(size-1, 0)
-	}
-	return size
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
@@ -40,6 +41,9 @@ type Source struct {
 
 // errNoNodes says that there is nothing to plan for.
 var errNoNodes = errors.New("there are no nodes: is that a dump of a cluster, as 'kubectl get nodes,pods -A -o yaml' writes it?")
+
+// patience bounds how long an API server is read.
+const patience = 2 * time.Minute
 
 // Fill fills a view of the cluster. Of the configuration it reads where measurements come from. It returns once the view is complete,
 // and follows nothing afterwards. An error names the file and the place in it, or the request.
@@ -93,7 +97,12 @@ func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster
 	defer running.Wait()
 	defer stop()
 	running.Go(func() { watcher.Run(watching) })
-	if err := watcher.WaitForSync(ctx); err != nil {
+	waiting, done := context.WithTimeout(ctx, patience)
+	defer done()
+	if err := watcher.WaitForSync(waiting); err != nil {
+		if ctx.Err() == nil {
+			return fmt.Errorf("gave up after %s, are they allowed to be listed and watched? %w", patience, err)
+		}
 		return err
 	}
 	feed.Look(ctx)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/gang/core"
 	"muster.dev/muster/predicates"
 )
 
@@ -113,12 +114,14 @@ func (p *picker) named(q *request, pod *cluster.Pod, node string, left sets.Set[
 	return candidate{at, view.Basis(n.Index), view.Snapshot}, at >= 0
 }
 
-// missed reports whether the node that was planned for the pod is not among the candidates, and the pod fits it still.
+// missed reports whether the scheduler may have missed the node that was planned for the pod: it did not look at all nodes, that one is not
+// among the candidates, and the pod fits it still.
 func (p *picker) missed(q *request, planned string, left sets.Set[string]) bool {
 	view := p.judge(q.store, latest(q.pod, p.cluster))
 	defer view.Close()
-	n := view.Snapshot.NodeByName(planned)
-	return n != nil && verdict(&view, n.Index, left) == predicates.Fits && !slices.Contains(q.nodes.in(view.Snapshot).indexes, n.Index)
+	n, candidates := view.Snapshot.NodeByName(planned), q.nodes.in(view.Snapshot).indexes
+	return len(candidates) >= core.LeastSample && n != nil && verdict(&view, n.Index, left) == predicates.Fits &&
+		!slices.Contains(candidates, n.Index)
 }
 
 // candidate is one of a request that fits, as it was judged on a snapshot.

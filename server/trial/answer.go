@@ -49,7 +49,7 @@ type Part struct {
 	// Wanted is how many have to have a place, of this gang and of gangs that start with it, and Found how many do now.
 	Wanted int `json:"wanted"`
 	Found  int `json:"found"`
-	// Places are the places of the pods. With AfterMoves and Later they are there then.
+	// Places are the places of the pods. With AfterMoves and Later they are there then, and with others pods that do not wait have them.
 	Places []Place `json:"places,omitempty"`
 	// Moves are the pods to be moved, in their order.
 	Moves []Move `json:"moves,omitempty"`
@@ -60,9 +60,11 @@ type Part struct {
 	By        time.Time `json:"by,omitzero"`
 	Ends      int       `json:"ends,omitempty"`
 	Last      string    `json:"last,omitempty"`
-	// More are the nodes that would help. Unknown says that there is room, too, once pods have ended whose ends are not known.
-	More    *More `json:"more,omitempty"`
-	Unknown bool  `json:"unknown,omitempty"`
+	// More are the nodes that would help. Doubtful says that so many were tried and do not, so that it takes more, or others. Unknown says
+	// that there is room, too, once pods have ended whose ends are not known.
+	More     []More `json:"more,omitempty"`
+	Doubtful bool   `json:"doubtful,omitempty"`
+	Unknown  bool   `json:"unknown,omitempty"`
 	// Why says in words what they lack.
 	Why string `json:"why,omitempty"`
 }
@@ -80,11 +82,10 @@ type Move struct {
 	To   string `json:"to"`
 }
 
-// More is a number of nodes like one that takes a number of pods like the first one.
+// More is a number of nodes like one, with nothing on them but what comes with a node.
 type More struct {
 	Nodes int    `json:"nodes"`
 	Like  string `json:"like"`
-	Pods  int    `json:"pods"`
 }
 
 // Text implements [inspect.Answer].
@@ -173,8 +174,18 @@ func (p *Part) more() string {
 	if p.Unknown {
 		text = "no time is known, as nothing says when other pods end: " + p.Why
 	}
-	return text + fmt.Sprintf("; at least %s like %s would do, which takes %d such pods by amounts when it is empty",
-		numbered(p.More.Nodes, "more node"), p.More.Like, p.More.Pods)
+	var nodes []string
+	for _, more := range p.More {
+		nodes = append(nodes, numbered(more.Nodes, "more node")+" like "+more.Like)
+	}
+	switch list := strings.Join(nodes, " and "); {
+	case list == "":
+		return text
+	case p.Doubtful:
+		return text + "; " + list + " would not do"
+	default:
+		return text + "; " + list + " would do"
+	}
 }
 
 // numbered is as in "1 node", or "2 nodes".

@@ -11,8 +11,6 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
-	"muster.dev/muster/placement"
-	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/server/backfill"
 )
@@ -69,8 +67,10 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 		}
 		return part, nil
 	}
-	w.whatHelps(b, &part, now)
-	return part, nil
+	if err := w.whatHelps(b, &part, now); err != nil || b.gang {
+		return part, err
+	}
+	return part, w.take(&part, now) // the pods that have room do not wait for the others
 }
 
 // whyNot says why no places are sought for a batch.
@@ -131,72 +131,6 @@ func (w *World) move(b *batch, part *Part) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// whatHelps says what would help a batch that has no room at a time that is known: more nodes, or nothing.
-func (w *World) whatHelps(b *batch, part *Part, now *gang.Outlook) {
-	gone := w.everyEnd()
-	empty, ok := w.gangs.Outlook(b.key, gone, true)
-	if !ok {
-		part.Outcome = Never
-		return
-	}
-	part.Unknown = empty.Fits()
-	if !part.Unknown {
-		part.Why = why(&empty, "if nothing else runs")
-	}
-	for _, pod := range w.kinds(b) {
-		like := w.fitsEmpty(pod, gone)
-		switch {
-		case like == nil:
-			part.Outcome, part.More = Never, nil
-			return
-		case part.More == nil:
-			slots := max(placement.Slots(emptied(like), pod), 1)
-			part.More = &More{Nodes: (now.Wanted - now.Found + slots - 1) / slots, Like: like.Name, Pods: slots}
-		}
-	}
-	part.Outcome = MoreNodes
-}
-
-// mostKinds is how many kinds of pods are looked at each by itself.
-const mostKinds = 16
-
-// kinds returns pods of a batch that are not known to be alike.
-func (w *World) kinds(b *batch) (pods []*cluster.Pod) {
-	seen := map[string]bool{}
-	for _, pod := range b.pods {
-		class := w.profiles.Of(pod.Spec.SchedulerName).HashOf(pod)
-		if len(pods) == mostKinds || class != "" && seen[class] {
-			continue
-		}
-		seen[class] = true
-		pods = append(pods, pod)
-	}
-	return pods
-}
-
-// fitsEmpty returns a node on which a pod would fit if nothing ran but what comes with nodes, nil when there is none.
-func (w *World) fitsEmpty(pod *cluster.Pod, gone []runtimes.End) *cluster.Node {
-	plan := placement.New(w.profiles.Of(pod.Spec.SchedulerName), []*cluster.Pod{pod}, 0)
-	defer plan.Close()
-	for _, end := range gone {
-		plan.Take(end.Pod, end.Node.Index)
-	}
-	if node := plan.Place(pod); node >= 0 {
-		return plan.Snapshot().Node(node)
-	}
-	return nil
-}
-
-// emptied returns a node with nothing on it but what comes with it.
-func emptied(node *cluster.Node) *cluster.Node {
-	for _, pod := range slices.Clone(node.Pods) {
-		if !pod.OfDaemonSet() {
-			node = node.WithoutPod(pod.UID)
-		}
-	}
-	return node
 }
 
 // why says in words what members lack at some time.

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
@@ -52,6 +54,7 @@ type submission struct {
 	world *World
 	all   []any
 	of    map[string]string // the objects that pods are made for, by the names of the pods
+	there sets.Set[string]  // the names of pods that the world has
 }
 
 // submit puts the objects of a manifest into the world, with the pods that are made of them. They go to a namespace where they name none.
@@ -61,25 +64,40 @@ func (w *World) submit(manifest []byte, namespace string) ([]batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &submission{world: w, of: map[string]string{}}
+	s := &submission{world: w, of: map[string]string{}, there: sets.New[string]()}
+	for _, pod := range w.cluster.Pending() {
+		s.there.Insert(pod.FullName())
+	}
+	for node := range w.cluster.Snapshot().Nodes() {
+		for _, pod := range node.Pods {
+			s.there.Insert(pod.FullName())
+		}
+	}
 	for _, object := range objects {
 		if err := s.add(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
 		}
 	}
 	if len(s.of) == 0 {
-		return nil, errors.New("nothing in it makes pods: want a Pod, or an object with templates of pods, such as a Job")
+		return nil, errors.New(
+			"nothing in it makes pods: want a Pod, or an object such as a Job with a template of pods and a count above 0")
 	}
 	return s.load()
 }
 
 // nameOf is as in Job lab/train.
 func nameOf(object operators.Object) string {
+	if object.Text("metadata", "namespace") == "" {
+		return object.Text("kind") + " " + object.Text("metadata", "name")
+	}
 	return fmt.Sprintf("%s %s/%s", object.Text("kind"), object.Text("metadata", "namespace"), object.Text("metadata", "name"))
 }
 
 // add adds an object, and the pods that are made for it.
 func (s *submission) add(object operators.Object) error {
+	if object.Text("kind") == "Node" {
+		return errors.New("kind: nodes are those of the cluster, or of --snapshot")
+	}
 	owner, made, err := s.world.owners.Make(object, mostPods-len(s.of))
 	if err != nil {
 		return err
@@ -89,6 +107,9 @@ func (s *submission) add(object operators.Object) error {
 	} else {
 		s.all = append(s.all, owner)
 	}
+	if len(s.of)+len(made) > mostPods {
+		return fmt.Errorf("there are more than %d pods, and no more are looked at", mostPods)
+	}
 	for _, object := range made {
 		pod, err := completePod(object)
 		if err != nil {
@@ -97,13 +118,13 @@ func (s *submission) add(object operators.Object) error {
 		if pod.Spec.NodeName != "" {
 			return errors.New("spec.nodeName: its pods have a node already, and nothing to ask about")
 		}
-		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
-		if s.of[name.String()] != "" || s.world.cluster.FindPod(name) != nil {
+		name := pod.Namespace + "/" + pod.Name
+		if s.of[name] != "" || s.there.Has(name) {
 			return fmt.Errorf("there is a pod %s already", name)
 		}
 		pod.UID, pod.CreationTimestamp = types.UID(fmt.Sprint("try-", len(s.of))), metav1.Now()
 		pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
-		s.of[name.String()] = nameOf(owner)
+		s.of[name] = nameOf(owner)
 		s.all = append(s.all, pod)
 	}
 	return nil
@@ -140,12 +161,13 @@ func (s *submission) load() ([]batch, error) {
 // batches sorts the pods by the gangs that they are of. Pods of none are made one for each object, that starts with all of them.
 func (w *World) batches(of map[string]string) ([]batch, error) {
 	var batches []batch
-	at, alone := map[membership.Key]int{}, map[string][]*cluster.Pod{}
+	at, alone, seen := map[membership.Key]int{}, map[string][]*cluster.Pod{}, 0
 	for _, pod := range w.cluster.Pending() {
 		object := of[pod.FullName()]
 		if object == "" {
 			continue
 		}
+		seen++
 		key, member := membership.Of(pod)
 		if !member {
 			alone[object] = append(alone[object], pod)
@@ -156,6 +178,9 @@ func (w *World) batches(of map[string]string) ([]batch, error) {
 			batches = append(batches, batch{key: key, name: "gang " + key.String(), gang: true})
 		}
 		batches[at[key]].pods = append(batches[at[key]].pods, pod)
+	}
+	if seen < len(of) {
+		return nil, fmt.Errorf("%d of %d pods are none that muster sees wait for a node", len(of)-seen, len(of))
 	}
 	for object, pods := range alone {
 		joined, err := w.assemble(object, len(batches), pods)
@@ -204,7 +229,7 @@ func objectsOf(manifest []byte, namespace string) (objects []operators.Object, e
 			continue
 		}
 		for at, item := range itemsOf(object) {
-			if err := complete(item, namespace); err != nil {
+			if err := complete(item, namespace, len(objects)); err != nil {
 				return nil, fmt.Errorf("document %d: object %d: %w", number, at+1, err)
 			}
 			objects = append(objects, item)
@@ -212,15 +237,31 @@ func objectsOf(manifest []byte, namespace string) (objects []operators.Object, e
 	}
 }
 
+// itemsOf returns the objects of a list, or the object itself. A list of one kind need not say the kind of each.
 func itemsOf(object operators.Object) []operators.Object {
-	if object.Text("kind") == "List" {
-		return object.Items("items")
+	kind, list := strings.CutSuffix(object.Text("kind"), "List")
+	if !list || !object.Has("items") {
+		return []operators.Object{object}
 	}
-	return []operators.Object{object}
+	items := object.Items("items")
+	for _, item := range items {
+		if kind != "" && item != nil && item.Text("kind") == "" {
+			item["apiVersion"], item["kind"] = object["apiVersion"], kind
+		}
+	}
+	return items
 }
 
-// complete gives an object what the API server would.
-func complete(object operators.Object, namespace string) error {
+// isOfNoNamespace reports whether a kind of objects that is read is of the whole cluster.
+func isOfNoNamespace(kind string) bool {
+	return slices.Contains([]string{
+		"Namespace", "Node", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "ResourceSlice", "DeviceClass",
+		"Topology", "ClusterTopology",
+	}, kind)
+}
+
+// complete gives the object of a number what the API server would.
+func complete(object operators.Object, namespace string, number int) error {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if object.Text(field) == "" {
 			return fmt.Errorf("%s: nothing, or no text", field)
@@ -230,9 +271,12 @@ func complete(object operators.Object, namespace string) error {
 	if !is {
 		return errors.New("metadata: nothing, or no object")
 	}
-	name := cmp.Or(object.Text("metadata", "name"), object.Text("metadata", "generateName")+"try")
-	metadata["name"], metadata["uid"] = name, "try-"+object.Text("kind")+"-"+name
-	if object.Text("metadata", "namespace") == "" {
+	metadata["name"] = cmp.Or(object.Text("metadata", "name"), fmt.Sprint(object.Text("metadata", "generateName"), "try", number))
+	metadata["uid"] = fmt.Sprint("try-object-", number)
+	switch {
+	case isOfNoNamespace(object.Text("kind")):
+		delete(metadata, "namespace")
+	case object.Text("metadata", "namespace") == "":
 		metadata["namespace"] = namespace
 	}
 	return nil

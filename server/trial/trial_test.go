@@ -34,6 +34,7 @@ func newWorld(t *testing.T, dump ...string) *World {
 
 // onNode is a node with eight CPUs, with labels as in {rack: r}.
 func onNode(name, labels string) string {
+	labels = strings.Replace("{kubernetes.io/hostname: "+name+", "+labels[1:], ", }", "}", 1)
 	return "{apiVersion: v1, kind: Node, metadata: {name: " + name + ", labels: " + labels + "}, status: {allocatable: {cpu: 8, pods: 110}}}"
 }
 
@@ -83,8 +84,11 @@ func told(a *Answer) (all []string) {
 		for _, move := range p.Moves {
 			text += fmt.Sprintf(", %s from %s to %s", move.Pod, move.From, move.To)
 		}
-		if p.More != nil {
-			text += fmt.Sprintf(", %d more like %s", p.More.Nodes, p.More.Like)
+		for _, more := range p.More {
+			text += fmt.Sprintf(", %d more like %s", more.Nodes, more.Like)
+		}
+		if p.Doubtful {
+			text += " would not do"
 		}
 		if p.Ends > 0 {
 			text += fmt.Sprintf(" after %d in %ds", p.Ends, int(p.InSeconds+5)/10*10)
@@ -118,7 +122,7 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			small,
 			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 5, template: {spec: " + spec("4") + "}}}",
 			MoreNodes,
-			[]string{"Deployment default/w MoreNodes 4/5, 1 more like n2"},
+			[]string{"Deployment default/w MoreNodes 4/5 on 2 2, 1 more like n2"},
 		},
 		"after a move": {
 			with(running("a", "n1", "4", ""), bare("b", "n2", "4", "")), job("j", 1, "8"), AfterMoves,
@@ -141,11 +145,11 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 		},
 		"one takes the room of the next": {
 			small, job("a", 3, "4") + "\n---\n" + job("b", 2, "4"), MoreNodes,
-			[]string{"Job default/a Now 3/3 on 2 1", "Job default/b MoreNodes 1/2, 1 more like n2"},
+			[]string{"Job default/a Now 3/3 on 2 1", "Job default/b MoreNodes 1/2 on 1, 1 more like n2"},
 		},
 		"the one of higher priority comes first": {
 			small, job("a", 3, "4") + "\n---\n" + job("b", 2, "4", "priority: 5"), MoreNodes,
-			[]string{"Job default/b Now 2/2 on 1 1", "Job default/a MoreNodes 2/3, 1 more like n2"},
+			[]string{"Job default/b Now 2/2 on 1 1", "Job default/a MoreNodes 2/3 on 1 1, 1 more like n2"},
 		},
 		"a gang starts with its minimum": {
 			small, strings.Join([]string{
@@ -196,6 +200,81 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			AfterMoves,
 			[]string{"gang default/r/headgroup and default/r/w AfterMoves 0/2 on 2, default/b from n2 to n1"},
 		},
+		"a RayCluster with as few workers as it may have": {
+			small, ray("2", "minReplicas: 2", "6"), Now, []string{"gang default/r Now 3/3 on 2 1"},
+		},
+		"a RayCluster with workers that are suspended": {
+			small, ray("2", "replicas: 2, suspend: true", "9"), Now, []string{"RayCluster default/r Now 1/1 on 1"},
+		},
+		"the RayCluster of a RayJob": {
+			small,
+			"{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: r}, spec: {rayClusterSpec: {headGroupSpec: {template: {spec: " + spec("2") +
+				"}}, workerGroupSpecs: [{groupName: w, replicas: 2, template: {spec: " + spec("6") + "}}]}}}",
+			Now,
+			[]string{"gang default/r Now 3/3 on 2 1"},
+		},
+		"a replica of a LeaderWorkerSet without workers": {
+			small, "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: l}, spec: {" +
+				"leaderWorkerTemplate: {leaderTemplate: {spec: " + spec("1") + "}, workerTemplate: {spec: " + spec("9") + "}}}}",
+			Now,
+			[]string{"LeaderWorkerSet default/l Now 1/1 on 1"},
+		},
+		"nodes with one port each": {
+			[]string{onNode("n1", "{}")},
+			"{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 4, template: {spec: " +
+				"{containers: [{name: c, image: x, ports: [{containerPort: 80, hostPort: 80}]}]}}}}",
+			MoreNodes,
+			[]string{"Job default/j MoreNodes 1/4 on 1, 3 more like n1"},
+		},
+		"nodes of two kinds": {
+			[]string{onNode("n1", "{a: a}"), onNode("n2", "{b: b}"), bare("x", "n1", "8", ""), bare("z", "n2", "8", "")},
+			"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: p}, spec: {pytorchReplicaSpecs: " +
+				"{Master: {template: {spec: " + spec("8", "nodeSelector: {a: a}") + "}}, Worker: {replicas: 6, template: {spec: " +
+				spec("4", "nodeSelector: {b: b}") + "}}}}}",
+			MoreNodes,
+			[]string{"gang default/p MoreNodes 0/7, 1 more like n1, 3 more like n2"},
+		},
+		"nodes with what each node has": {
+			[]string{onNode("n1", "{}"), bare("d", "n1", "4", "", "{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: d, controller: true}")},
+			job("j", 3, "4"),
+			MoreNodes,
+			[]string{"Job default/j MoreNodes 1/3 on 1, 2 more like n1"},
+		},
+		"never, beside what each node has": {
+			[]string{onNode("n1", "{}"), bare("s", "n1", "4", "", "{apiVersion: v1, kind: Node, name: n1, uid: n1, controller: true}")},
+			job("j", 1, "8"),
+			Never,
+			[]string{"Job default/j Never 0/1"},
+		},
+		"near a pod beside which there is no room yet": {
+			with(
+				strings.Replace(bare("a", "n1", "4", ""), "{name: a,", "{name: a, labels: {app: a},", 1), bare("b", "n1", "4", ""),
+			),
+			job("j", 1, "4", "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
+				"[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}"),
+			MoreNodes,
+			[]string{"Job default/j MoreNodes 0/1, 1 more like n1 would not do"},
+		},
+		"pods that start one by one take room though not all have any": {
+			small,
+			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 5, template: {spec: " +
+				spec("4", "priority: 1") + "}}}\n---\n" + job("j", 1, "4"),
+			MoreNodes,
+			[]string{"Deployment default/w MoreNodes 4/5 on 2 2, 1 more like n2", "Job default/j MoreNodes 0/1, 1 more like n2"},
+		},
+		"names that are generated, in a list": {
+			small,
+			"{apiVersion: v1, kind: PodList, items: [{metadata: {generateName: p-}, spec: " + spec("8") + "}, " +
+				"{metadata: {generateName: p-}, spec: " + spec("8") + "}]}",
+			Now,
+			[]string{"Pod default/p-try0 Now 1/1 on 1", "Pod default/p-try1 Now 1/1 on 1"},
+		},
+		"spread by the labels that a Job adds": {
+			small, job("j", 2, "1", "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, "+
+				"whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {job-name: j}}}]"),
+			Now,
+			[]string{"Job default/j Now 2/2 on 1 1"},
+		},
 		"the next Job of a CronJob": {
 			small, "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: " +
 				"{metadata: {annotations: {muster.dev/gang-scope: all}}, spec: {parallelism: 2, template: {spec: " + spec("4") + "}}}}}",
@@ -223,6 +302,8 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		"":             "nothing in it makes pods",
 		"kind: Pod":    "document 1: object 1: apiVersion: nothing, or no text",
 		pod("5", "{}"): "document 1: object 1: metadata: nothing, or no object",
+		onNode("n2", "{}"):   "Node n2: kind: nodes are those of the cluster",
+		job("none", 0, "1"): "nothing in it makes pods",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}": "nothing in it makes pods",
 		pod("{name: p}", "{nodeName: n1, containers: []}"):       "spec.nodeName: its pods have a node already",
 		job("placed", 1, "1", "nodeName: n1"):                    "Job default/placed: spec.nodeName: its pods have a node already",

@@ -113,16 +113,3 @@ func (w *World) join(cfg *config.Configuration, log *slog.Logger, registry prome
 
 // ends returns the ends that are expected of pods that run.
 func (w *World) ends() runtimes.Ends { return runtimes.See(w.cluster.Snapshot(), w.stamps, w.history) }
-
-// everyEnd has every pod end now that does not come with its node.
-func (w *World) everyEnd() (ends []runtimes.End) {
-	now := w.stamps.Now()
-	for node := range w.cluster.Snapshot().Nodes() {
-		for _, pod := range node.Pods {
-			if !pod.OfDaemonSet() {
-				ends = append(ends, runtimes.End{Pod: pod, Node: node, At: now})
-			}
-		}
-	}
-	return ends
-}

@@ -4,9 +4,11 @@ package batchjob
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -20,13 +22,15 @@ func owners() []operators.Resource {
 
 // Kind returns Jobs that ask for it.
 func Kind() operators.Kind {
-	return operators.Kind{Name: config.GangKindJob, Owners: owners(), Asks: asked, Dress: Dress}
+	return operators.Kind{Name: config.GangKindJob, Owners: owners(), Asks: asked, Dress: dress, Makers: makers()}
 }
 
 // Indexed returns Jobs that ask for it, and those whose pods have an index and all run at once.
 func Indexed() operators.Kind {
 	marks := operators.Marks{Labels: []string{batchv1.JobCompletionIndexAnnotation}} // which is a label as well
-	return operators.Kind{Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Dress: Dress, Asks: askedOrIndexed}
+	return operators.Kind{
+		Name: config.GangKindIndexedJob, Owners: owners(), Marks: marks, Asks: askedOrIndexed, Dress: dress, Makers: makers(),
+	}
 }
 
 // askedOrIndexed reads what a Job asks for, or has all its pods start together where it has an index for each and runs all at once.
@@ -65,12 +69,36 @@ func Pods(spec operators.Object) int32 {
 	return min(parallelism, spec.Number(parallelism, "completions"))
 }
 
-// Dress returns the labels of a pod of a Job.
-func Dress(_ operators.Object, of *operators.Template, number int32) map[string]string {
-	job := of.Above[len(of.Above)-1]
-	if job.Text("completionMode") != string(batchv1.IndexedCompletion) {
-		return nil
+// Dress returns the labels of a pod of a Job, by the name of that.
+func Dress(name string, of *operators.Template, number int32) map[string]string {
+	labels := map[string]string{batchv1.JobNameLabel: name, "job-name": name}
+	if job := of.Above[len(of.Above)-1]; job.Text("completionMode") == string(batchv1.IndexedCompletion) {
+		pods := max(Pods(job), 1) // of several Jobs of one template each has them
+		labels[batchv1.JobCompletionIndexAnnotation] = strconv.Itoa(int(number % pods))
 	}
-	pods := max(Pods(job), 1) // of several Jobs of one template each has them
-	return map[string]string{batchv1.JobCompletionIndexAnnotation: strconv.Itoa(int(number % pods))}
+	return labels
+}
+
+func dress(job operators.Object, of *operators.Template, number int32) map[string]string {
+	return Dress(job.Text("metadata", "name"), of, number)
+}
+
+func makers() map[schema.GroupKind]func(operators.Object) operators.Object {
+	return map[schema.GroupKind]func(operators.Object) operators.Object{{Group: batchv1.GroupName, Kind: "CronJob"}: next}
+}
+
+// next returns the next Job of a CronJob, which has no name of its own yet.
+func next(cron operators.Object) operators.Object {
+	template := cron.Object("spec", "jobTemplate")
+	metadata := maps.Clone(template.Object("metadata"))
+	if metadata == nil {
+		metadata = operators.Object{}
+	}
+	for _, field := range []string{"name", "namespace", "uid"} {
+		metadata[field] = cron.Object("metadata")[field]
+	}
+	return operators.Object{
+		"apiVersion": batchv1.SchemeGroupVersion.String(), "kind": operators.Job.Kind,
+		"metadata": map[string]any(metadata), "spec": template["spec"],
+	}
 }

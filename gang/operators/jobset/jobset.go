@@ -71,15 +71,12 @@ func isExclusive(object operators.Object) bool {
 
 // dress returns the labels of a pod of a replicated job.
 func dress(set operators.Object, of *operators.Template, number int32) map[string]string {
-	labels := batchjob.Dress(set, of, number)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	pods := max(batchjob.Pods(of.Above[len(of.Above)-1]), 1)
-	labels[labelSet] = set.Text("metadata", "name")
+	name, role := set.Text("metadata", "name"), ""
 	if len(of.Above) > 2 {
-		labels[labelRole] = of.Above[2].Text("name") // of spec.replicatedJobs
+		role = of.Above[2].Text("name") // of spec.replicatedJobs
 	}
-	labels[labelIndex] = strconv.Itoa(int(number / pods))
+	index := strconv.Itoa(int(number / max(batchjob.Pods(of.Above[len(of.Above)-1]), 1)))
+	labels := batchjob.Dress(name+"-"+role+"-"+index, of, number)
+	labels[labelSet], labels[labelRole], labels[labelIndex] = name, role, index
 	return labels
 }

@@ -31,6 +31,7 @@ func Kind() operators.Kind {
 		Asks:    asks,
 		Place:   func(pod *corev1.Pod) (instance, role string) { return pod.Labels[labelGroup], "" },
 		Dress:   dress,
+		Copies:  copies,
 	}
 }
 
@@ -51,4 +52,18 @@ func dress(set operators.Object, of *operators.Template, number int32) map[strin
 	replicas := max(set.Number(1, "spec", "replicas"), 1)
 	group := number / max(of.Pods/replicas, 1)
 	return map[string]string{labelName: set.Text("metadata", "name"), labelGroup: strconv.Itoa(int(group))}
+}
+
+// copies counts the pods of a replica: workers beside a leader, or in its place where that has no template.
+func copies(part operators.Object, field string) int32 {
+	size := part.Number(1, "size")
+	switch {
+	case field == "leaderTemplate":
+		return 1
+	case field != "workerTemplate":
+		return operators.Copies(part, field)
+	case part.Has("leaderTemplate"):
+		return max(size-1, 0)
+	}
+	return size
 }

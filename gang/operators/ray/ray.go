@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	group      = "ray.io"
+	owner      = "RayCluster"
 	labelGroup = "ray.io/group"
 	head       = "headgroup" // its value for the head
 )
@@ -22,11 +24,24 @@ func Kind() operators.Kind {
 	return operators.Kind{
 		Name: config.GangKindRayCluster,
 		Owners: []operators.Resource{{
-			GroupVersionResource: schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}, Kind: "RayCluster",
+			GroupVersionResource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: "rayclusters"}, Kind: owner,
 		}},
 		Asks:  asks,
 		Place: func(pod *corev1.Pod) (instance, role string) { return "", pod.Labels[labelGroup] },
-		Dress: dress,
+		Dress: dress, Copies: copies,
+		Makers: map[schema.GroupKind]func(operators.Object) operators.Object{
+			{Group: group, Kind: "RayJob"}:     made("rayClusterSpec"),
+			{Group: group, Kind: "RayService"}: made("rayClusterConfig"),
+		},
+	}
+}
+
+// made returns a maker of RayClusters that has the spec of one in a field of its own spec.
+func made(field string) func(operators.Object) operators.Object {
+	return func(maker operators.Object) operators.Object {
+		return operators.Object{
+			"apiVersion": maker["apiVersion"], "kind": owner, "metadata": maker["metadata"], "spec": maker.Object("spec")[field],
+		}
 	}
 }
 
@@ -35,25 +50,37 @@ func Kind() operators.Kind {
 func asks(ray operators.Object) cluster.Asks {
 	asks := cluster.Asks{Roles: []cluster.Role{{Name: head, Min: 1, All: 1}}}
 	scales := ray.True("spec", "enableInTreeAutoscaling")
-	for _, group := range ray.Items("spec", "workerGroupSpecs") {
-		hosts := group.Number(1, "numOfHosts")
-		least := group.Number(0, "minReplicas")
-		wanted := max(group.Number(least, "replicas"), least)
-		if !scales {
-			least = wanted
-		}
-		if group.True("suspend") {
-			least, wanted = 0, 0
+	for _, workers := range ray.Items("spec", "workerGroupSpecs") {
+		hosts, wanted := workers.Number(1, "numOfHosts"), wanted(workers)
+		least := wanted
+		if scales {
+			least = min(wanted, workers.Number(0, "minReplicas"))
 		}
 		asks.Roles = append(asks.Roles, cluster.Role{
-			Name: group.Text("groupName"), Min: operators.Times(least, hosts), All: operators.Times(wanted, hosts),
+			Name: workers.Text("groupName"), Min: operators.Times(least, hosts), All: operators.Times(wanted, hosts),
 		})
 	}
 	return asks
 }
 
+// wanted returns how many replicas of a group of workers there are to be: the number that it says, and at least minReplicas.
+func wanted(workers operators.Object) int32 {
+	if workers.True("suspend") {
+		return 0
+	}
+	least := workers.Number(0, "minReplicas")
+	return max(workers.Number(least, "replicas"), least)
+}
+
+// copies counts the pods of a group of workers.
+func copies(part operators.Object, field string) int32 {
+	if !part.Has("groupName") {
+		return operators.Copies(part, field)
+	}
+	return operators.Times(wanted(part), part.Number(1, "numOfHosts"))
+}
+
 // dress returns the labels of a pod of a group of workers, or of the head.
 func dress(_ operators.Object, of *operators.Template, _ int32) map[string]string {
-	group := of.Above[len(of.Above)-1]
-	return map[string]string{labelGroup: cmp.Or(group.Text("groupName"), head)}
+	return map[string]string{labelGroup: cmp.Or(of.Above[len(of.Above)-1].Text("groupName"), head)}
 }
