@@ -153,6 +153,7 @@ func newBooker(b *base, gangs *gang.Manager, keeper *reservation.Keeper, history
 	return backfill.New(backfill.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Gangs: gangs.Observer, Room: keeper,
 		History: history, After: b.Config.Gangs.ReserveAfter.Duration,
+		MaxIdle: float64(b.Config.Gangs.ReserveMaxIdlePercent) / 100,
 	})
 }
 

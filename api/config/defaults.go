@@ -43,6 +43,7 @@ func Base() *Configuration {
 		Gangs: Gangs{
 			ScheduleTimeout:        metav1.Duration{Duration: time.Minute},
 			MaxHoldingPerNamespace: 200,
+			ReserveMaxIdlePercent:  20,
 			Evict:                  EvictWhole,
 			WhenShort:              WhenShortFinish,
 			Kinds:                  defaultGangKinds(),

@@ -260,6 +260,10 @@ type Gangs struct {
 	// Pods are expected to end by activeDeadlineSeconds, the annotation muster.dev/expected-runtime, or as former pods of their
 	// workload have ended. Set it where large gangs wait for long behind small pods. Defaults to 0s, which books none.
 	ReserveAfter metav1.Duration `json:"reserveAfter"`
+	// ReserveMaxIdlePercent is how many percent of the cluster bookings for the groups of one namespace may keep idle on average over an
+	// hour or so. Then it gets none until the average is down to half. 0 is no limit. Lower it when tenants share a cluster; raise it
+	// when large gangs need hours until room has fallen free for them. Defaults to 20.
+	ReserveMaxIdlePercent int32 `json:"reserveMaxIdlePercent"`
 	// Evict says who is evicted for a group without room, of pods with a lower priority: Whole (default), Members or
 	// Never. Change it when members of gangs are of use alone, or when no pod is to be evicted for another one.
 	Evict Evict `json:"evict"`

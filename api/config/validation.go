@@ -104,6 +104,10 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 	if g.ReserveAfter.Duration < 0 {
 		errs = append(errs, field.Invalid(path.Child("reserveAfter"), g.ReserveAfter.Duration.String(), "must not be negative; 0s books no room"))
 	}
+	if g.ReserveMaxIdlePercent < 0 || g.ReserveMaxIdlePercent > 100 {
+		errs = append(errs, field.Invalid(
+			path.Child("reserveMaxIdlePercent"), g.ReserveMaxIdlePercent, "must be from 1 to 100, or 0, which is no limit"))
+	}
 	errs = append(errs, validateListed(path.Child("evict"), g.Evict)...)
 	errs = append(errs, validateGangKinds(path.Child("kinds"), g.Kinds)...)
 	return append(errs, validateListed(path.Child("whenShort"), g.WhenShort)...)

@@ -23,7 +23,7 @@ import (
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// Options of a Booker. All are required.
+// Options of a Booker. All that say nothing else are required.
 type Options struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -34,6 +34,9 @@ type Options struct {
 	History    *runtimes.History
 	// After is how long a gang waits before room is booked for it, 0 for ever.
 	After time.Duration
+	// MaxIdle is the share of all nodes that bookings for gangs of one namespace may keep idle on average over an hour, 0 for no limit.
+	// Once they have, it gets none until the average is down to half.
+	MaxIdle float64
 }
 
 // Gangs tells of gangs, as a [gang.Observer] does.
@@ -68,6 +71,7 @@ type Booker struct {
 	inForce   *reservation.Booking
 	waited    []membership.Key
 	vain      map[membership.Key]time.Time // until when others have the turn of gangs that can have no booking
+	costs     costs
 
 	last        atomic.Pointer[Booked]
 	promises    *promises
@@ -97,8 +101,16 @@ func New(o Options) *Booker {
 				"by the namespace of the gang: what bookings cost.",
 		}, []string{"namespace"}),
 	}
+	b.costs = costs{
+		most: o.MaxIdle, of: map[string]float64{}, barred: map[string]bool{},
+		share: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "muster_booked_idle_share",
+			Help: "Share of all nodes, from 0 to 1, that bookings for gangs of a namespace have kept idle on average: a time that lies an hour " +
+				"back counts half. With gangs.reserveMaxIdlePercent of it a namespace gets no booking until it is down to half of that.",
+		}, []string{"namespace"}),
+	}
 	b.last.Store(&Booked{})
-	o.Registerer.MustRegister(b.booked, b.idle)
+	o.Registerer.MustRegister(b.booked, b.idle, b.costs.share)
 	return b
 }
 
@@ -158,7 +170,7 @@ func (b *Booker) look() {
 	if now.Before(b.next) {
 		return
 	}
-	waiting := b.waiting(gangs)
+	waiting := slices.DeleteFunc(b.waiting(gangs), func(key membership.Key) bool { return b.costs.barred[key.Namespace] })
 	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
 		return
 	}
