@@ -20,6 +20,8 @@ const (
 	exitAfterMoves = 4
 	exitLater      = 5
 	exitMoreNodes  = 6
+	// exitAfterEvictions came later than the others.
+	exitAfterEvictions = 7
 )
 
 func newTryCommand() *cobra.Command {
@@ -27,8 +29,9 @@ func newTryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "try -f FILE",
 		Short: "Ask what would become of a job before it is submitted",
-		Long: `try tells whether the pods that a file would make have room: now, once the rescheduler has moved
-others, at some time, on more nodes only, or never; and why. It writes nothing to the cluster.
+		Long: `try tells whether the pods that a file would make have room: now, once pods of lower priority have
+been evicted, once the rescheduler has moved others, at some time, on more nodes only, or never;
+and why. It writes nothing to the cluster.
 
 The file may have a Pod, a Job, a Deployment, a JobSet, a PyTorchJob or any other object with
 templates of pods, and PodGroups, in several documents or lists. Pods that start together get
@@ -38,16 +41,17 @@ room takes it from the rest of the file, by priority and then by name.
 try looks at the cluster once, with the parts of a muster that runs: its predicates, plans of
 gangs, booked room and forecasts. It lists what muster watches, and needs the rights to. Pods that
 wait take no room. Which pods may move is said by --config (rescheduler.evictable), and they move
-only where a rescheduler runs. A pod has the priority of its spec.priority: try does not look up
-its priorityClassName. Give an object another name if the cluster has it already.
+only where a rescheduler runs. Pods have the priority of their class, which the cluster, its dump
+or the file has. Give an object another name if the cluster has it already.
 
 ` + whichCluster + `
 
 With --snapshot it reads dumps of a cluster instead.
 
-The exit status is that of the pods that fare worst: 0 with room now, 4 once others have moved, 5
-at a time that is told, 6 with more nodes or at no time that is known, 3 if they never run as the
-cluster is. It is 1 after a failure and 2 after a wrong command line.`,
+The exit status is that of the pods that fare worst: 0 with room now, 7 once others have been
+evicted, 4 once others have moved, 5 at a time that is told, 6 with more nodes or at no time that
+is known, 3 if they never run as the cluster is. It is 1 after a failure and 2 after a wrong
+command line.`,
 		Example: `  # Would my job start?
   muster try -f job.yaml -n lab
 
@@ -149,6 +153,8 @@ func (f *tryFlags) source(cmd *cobra.Command, cfg *config.Configuration, data bo
 // exitOf returns the exit status of an outcome, as an error unless it is success.
 func exitOf(outcome trial.Outcome) error {
 	switch outcome {
+	case trial.AfterEvictions:
+		return statusError(exitAfterEvictions)
 	case trial.AfterMoves:
 		return statusError(exitAfterMoves)
 	case trial.Later:

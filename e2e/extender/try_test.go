@@ -91,7 +91,7 @@ func (s *submitter) try(job *batchv1.Job) (told tried) {
 	if err := json.Unmarshal(answer, &told); err != nil {
 		s.Fatalf("%v: it says %s, %s", err, answer, complaints.String())
 	}
-	want := map[string]int{"Now": 0, "Never": 3, "AfterMoves": 4, "Later": 5, "MoreNodes": 6}[told.Outcome]
+	want := map[string]int{"Now": 0, "Never": 3, "AfterMoves": 4, "Later": 5, "MoreNodes": 6, "AfterEvictions": 7}[told.Outcome]
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		s.Errorf("the exit status is %d for %s, want %d", got, told.Outcome, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,8 @@ type Source struct {
 	// Files are dumps of a cluster; - is Stdin.
 	Files []string
 	Stdin io.Reader
+	// Kinds are more kinds of objects that are read of dumps.
+	Kinds []cluster.CustomKind
 }
 
 // errNoNodes says that there is nothing to plan for.
@@ -51,7 +54,7 @@ func (s *Source) Fill(ctx context.Context, cfg *config.Configuration, c *cluster
 	if len(s.Files) == 0 {
 		return s.read(ctx, cfg, c, owners)
 	}
-	loaded, err := usage.Load(c, s.Logger, s.Files, s.Stdin, append(owners.Dumped(c), c.DumpedTopologies()...)...)
+	loaded, err := usage.Load(c, s.Logger, s.Files, s.Stdin, slices.Concat(owners.Dumped(c), c.DumpedTopologies(), s.Kinds)...)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ type Outcome string
 const (
 	// Now says that they have room.
 	Now Outcome = "Now"
+	// AfterEvictions says that they have room once pods of lower priority have been evicted, as kube-scheduler and muster do.
+	AfterEvictions Outcome = "AfterEvictions"
 	// AfterMoves says that they have room once the rescheduler has moved other pods.
 	AfterMoves Outcome = "AfterMoves"
 	// Later says that they have room once pods have ended that are expected to.
@@ -28,7 +30,7 @@ const (
 )
 
 func (o Outcome) rank() int {
-	return slices.Index([]Outcome{Now, AfterMoves, Later, MoreNodes, Never}, o)
+	return slices.Index([]Outcome{Now, AfterEvictions, AfterMoves, Later, MoreNodes, Never}, o)
 }
 
 // Answer tells what would become of the pods of a manifest.
@@ -49,8 +51,10 @@ type Part struct {
 	// Wanted is how many have to have a place, of this gang and of gangs that start with it, and Found how many do now.
 	Wanted int `json:"wanted"`
 	Found  int `json:"found"`
-	// Places are the places of the pods. With AfterMoves and Later they are there then, and with others pods that do not wait have them.
+	// Places are the places of the pods. With AfterEvictions, AfterMoves and Later they are there then, and with others pods that do not wait have them.
 	Places []Place `json:"places,omitempty"`
+	// Evicted is how many pods of lower priority are evicted at most.
+	Evicted int `json:"evicted,omitempty"`
 	// Moves are the pods to be moved, in their order.
 	Moves []Move `json:"moves,omitempty"`
 	// At is when they have room, as likely earlier as later, InSeconds how long that is from now, and By when they do in nine of ten cases.
@@ -98,7 +102,7 @@ func (a *Answer) Text(t *inspect.Table) {
 		switch text := p.String(); p.Outcome {
 		case Now:
 			t.Row(inspect.Good(text))
-		case AfterMoves, Later:
+		case AfterEvictions, AfterMoves, Later:
 			t.Row(inspect.Doubtful(text))
 		case MoreNodes, Never:
 			t.Row(inspect.Bad(text))
@@ -130,6 +134,8 @@ func (p *Part) String() string {
 	switch p.Outcome {
 	case Now:
 		text += ": room now"
+	case AfterEvictions:
+		text += fmt.Sprintf(": room once %s of lower priority been evicted", have(p.Evicted))
 	case AfterMoves:
 		text += fmt.Sprintf(": room once %s moved", have(len(p.Moves)))
 		if !p.At.IsZero() {

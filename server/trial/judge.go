@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,9 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/utils/ptr"
 
+	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/rescheduler/policy"
 	"muster.dev/muster/server/backfill"
 )
@@ -50,6 +55,9 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 	if now.Fits() {
 		part.Outcome = Now
 		return part, w.take(&part, now)
+	}
+	if evicted, err := w.evict(b, &part, now.Priority); evicted || err != nil {
+		return part, err
 	}
 	part.Why = why(now, "now")
 	if f := w.forecast(b); f != nil && f.Outcome == backfill.Later {
@@ -108,6 +116,41 @@ func (w *World) forecast(b *batch) *backfill.Forecast {
 		}
 	}
 	return nil
+}
+
+// evict finds out whether a batch has room once pods of lower priority are gone, the lowest first, and has it count there without them.
+func (w *World) evict(b *batch, part *Part, priority int32) (bool, error) {
+	never := func(pod *cluster.Pod) bool { return ptr.Deref(pod.Spec.PreemptionPolicy, "") == corev1.PreemptNever }
+	if b.gang && w.evicts == config.EvictNever || slices.ContainsFunc(b.pods, never) {
+		return false, nil
+	}
+	lower := slices.DeleteFunc(w.everyEnd(nil), func(end runtimes.End) bool {
+		return corev1helpers.PodPriority(end.Pod.Pod) >= priority
+	})
+	slices.SortStableFunc(lower, func(a, b runtimes.End) int {
+		return cmp.Compare(corev1helpers.PodPriority(a.Pod.Pod), corev1helpers.PodPriority(b.Pod.Pod))
+	})
+	if len(lower) == 0 {
+		return false, nil
+	}
+	then, ok := w.gangs.Outlook(b.key, lower, false)
+	if !ok || !then.Fits() {
+		return false, nil
+	}
+	part.Outcome = AfterEvictions
+	on := sets.New[string]()
+	for _, place := range then.Places {
+		on.Insert(then.Snapshot.Node(place.Node).Name)
+	}
+	for _, end := range then.Ends {
+		if on.Has(end.Node.Name) {
+			part.Evicted++
+			if err := w.cluster.Delete(end.Pod.Pod); err != nil {
+				return true, err
+			}
+		}
+	}
+	return true, w.take(part, &then)
 }
 
 // move finds out whether a batch has room once others have moved, and has them count where they would be.

@@ -151,7 +151,9 @@ type addition struct {
 	counts []int
 }
 
-func newAddition(w *World, like []*cluster.Node) *addition { return &addition{w, like, make([]int, len(like))} }
+func newAddition(w *World, like []*cluster.Node) *addition {
+	return &addition{w, like, make([]int, len(like))}
+}
 
 // set has there be a number of nodes like each.
 func (a *addition) set(counts []int) error {

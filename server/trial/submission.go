@@ -73,7 +73,13 @@ func (w *World) submit(manifest []byte, namespace string) ([]batch, error) {
 			s.there.Insert(pod.FullName())
 		}
 	}
-	for _, object := range objects {
+	pods := slices.DeleteFunc(slices.Clone(objects), isPriorityClass)
+	for _, object := range slices.DeleteFunc(objects, func(o operators.Object) bool { return !isPriorityClass(o) }) {
+		if err := w.classes.add(object); err != nil {
+			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
+		}
+	}
+	for _, object := range pods {
 		if err := s.add(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
 		}
@@ -113,6 +119,9 @@ func (s *submission) add(object operators.Object) error {
 	for _, object := range made {
 		pod, err := completePod(object)
 		if err != nil {
+			return err
+		}
+		if err := s.world.classes.give(pod); err != nil {
 			return err
 		}
 		if pod.Spec.NodeName != "" {
@@ -256,7 +265,7 @@ func itemsOf(object operators.Object) []operators.Object {
 func isOfNoNamespace(kind string) bool {
 	return slices.Contains([]string{
 		"Namespace", "Node", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "ResourceSlice", "DeviceClass",
-		"Topology", "ClusterTopology",
+		"Topology", "ClusterTopology", "PriorityClass",
 	}, kind)
 }
 

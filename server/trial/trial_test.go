@@ -78,6 +78,9 @@ func told(a *Answer) (all []string) {
 		for _, place := range p.Places {
 			on[place.Node]++
 		}
+		if p.Evicted > 0 {
+			text += fmt.Sprintf(" of %d", p.Evicted)
+		}
 		for i, count := range slices.Backward(slices.Sorted(maps.Values(on))) {
 			text += strings.Repeat(" on", max(0, i+2-len(on))) + fmt.Sprint(" ", count)
 		}
@@ -132,6 +135,19 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 			with(running("a", "n1", "8", "600"), running("b", "n2", "8", "")), job("j", 2, "4"), Later,
 			[]string{"Job default/j Later 0/2 on 2 after 1 in 600s"},
 		},
+		"after evictions": {
+			with(running("a", "n1", "8", ""), running("b", "n2", "8", "")), job("j", 1, "4", "priority: 1"), AfterEvictions,
+			[]string{"Job default/j AfterEvictions 0/1 of 1 on 1"},
+		},
+		"of the lowest priority": {
+			with(
+				strings.Replace(bare("a", "n1", "8", ""), "spec: {", "spec: {priority: 2, ", 1), bare("b", "n2", "4", ""),
+				strings.Replace(bare("c", "n2", "4", ""), "spec: {", "spec: {priority: 3, ", 1),
+			),
+			job("j", 1, "4", "priority: 3") + "\n---\n" + job("k", 1, "4", "priority: 3", "preemptionPolicy: Never"),
+			MoreNodes,
+			[]string{"Job default/j AfterEvictions 0/1 of 1 on 1", "Job default/k MoreNodes 0/1, 1 more like n2"},
+		},
 		"at no time that is known": {
 			with(running("a", "n1", "8", ""), running("b", "n2", "8", "")), job("j", 2, "4"), MoreNodes,
 			[]string{"Job default/j MoreNodes 0/2, 1 more like n2"},
@@ -149,6 +165,13 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 		},
 		"the one of higher priority comes first": {
 			small, job("a", 3, "4") + "\n---\n" + job("b", 2, "4", "priority: 5"), MoreNodes,
+			[]string{"Job default/b Now 2/2 on 1 1", "Job default/a MoreNodes 2/3 on 1 1, 1 more like n2"},
+		},
+		"the one of a higher class comes first": {
+			with("{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1, globalDefault: true}"),
+			job("a", 3, "4") + "\n---\n" + job("b", 2, "4", "priorityClassName: high") + "\n---\n" +
+				"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 2}",
+			MoreNodes,
 			[]string{"Job default/b Now 2/2 on 1 1", "Job default/a MoreNodes 2/3 on 1 1, 1 more like n2"},
 		},
 		"a gang starts with its minimum": {
@@ -299,11 +322,12 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		return "{apiVersion: v1, kind: Pod, metadata: " + metadata + ", spec: " + spec + "}"
 	}
 	for manifest, want := range map[string]string{
-		"":             "nothing in it makes pods",
-		"kind: Pod":    "document 1: object 1: apiVersion: nothing, or no text",
-		pod("5", "{}"): "document 1: object 1: metadata: nothing, or no object",
-		onNode("n2", "{}"):   "Node n2: kind: nodes are those of the cluster",
+		"":                  "nothing in it makes pods",
+		"kind: Pod":         "document 1: object 1: apiVersion: nothing, or no text",
+		pod("5", "{}"):      "document 1: object 1: metadata: nothing, or no object",
+		onNode("n2", "{}"):  "Node n2: kind: nodes are those of the cluster",
 		job("none", 0, "1"): "nothing in it makes pods",
+		job("classy", 1, "1", "priorityClassName: high"):         "Job default/classy: spec.priorityClassName: there is no PriorityClass high",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}": "nothing in it makes pods",
 		pod("{name: p}", "{nodeName: n1, containers: []}"):       "spec.nodeName: its pods have a node already",
 		job("placed", 1, "1", "nodeName: n1"):                    "Job default/placed: spec.nodeName: its pods have a node already",
@@ -313,7 +337,8 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: " + spec("1") + "}}}": "a pod on each node",
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",
 	} {
-		if _, err := newWorld(t, onNode("n1", "{}"), running("a", "n1", "1", "")).Try([]byte("# YAML\n"+manifest), "default"); err == nil ||
+		const class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1}"
+		if _, err := newWorld(t, onNode("n1", "{}"), running("a", "n1", "1", ""), class).Try([]byte("# YAML\n"+manifest), "default"); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want that it says %q", manifest, err, want)
 		}

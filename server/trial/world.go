@@ -38,6 +38,8 @@ type World struct {
 	booker   *backfill.Booker
 	stamps   *runtimes.Clock
 	history  *runtimes.History
+	classes  *priorities
+	evicts   config.Evict    // for a gang
 	problem  planner.Problem // without a snapshot
 }
 
@@ -48,7 +50,9 @@ const planTime = 10 * time.Second
 func New(ctx context.Context, cfg *config.Configuration, from once.Source) (*World, error) {
 	w := &World{
 		owners: kinds.Set(cfg.Gangs.Kinds), history: runtimes.NewHistory(from.Registerer), stamps: runtimes.NewClock(clock.RealClock{}),
+		classes: newPriorities(), evicts: cfg.Gangs.Evict,
 	}
+	from.Kinds = append(from.Kinds, w.classes.dumped())
 	w.cluster = cluster.New(cluster.Options{
 		Logger: from.Logger, Registerer: from.Registerer, AssumeTTL: time.Hour, Affiliator: w.owners,
 	})
@@ -71,7 +75,7 @@ func New(ctx context.Context, cfg *config.Configuration, from once.Source) (*Wor
 	return w, nil
 }
 
-// learn learns how long former pods ran that the API server has still.
+// learn learns of priority classes, and how long former pods ran that the API server has still.
 func (w *World) learn(ctx context.Context, from *once.Source) error {
 	if from.RESTConfig == nil {
 		return nil
@@ -79,6 +83,9 @@ func (w *World) learn(ctx context.Context, from *once.Source) error {
 	client, err := kubernetes.NewForConfig(cluster.ClientConfig(from.RESTConfig))
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
+	}
+	if err := w.classes.learn(ctx, client, from.Logger); err != nil {
+		return err
 	}
 	former, err := backfill.NewFormer(client, w.history)
 	if err != nil {
