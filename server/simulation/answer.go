@@ -158,7 +158,7 @@ func (a *Answer) Text(t *inspect.Table) {
 				t.Gap()
 				t.Row(fmt.Sprintf("wait at the end by %s: %d", a.Runs[i].Name, a.Runs[i].Waiting))
 			}
-			t.Row(fmt.Sprintf("  %s, %d pods: %s", u.Job, u.Pods, u.Why))
+			t.Row(fmt.Sprintf("  %s, of %d pods: %s", u.Job, u.Pods, u.Why))
 		}
 	}
 }
