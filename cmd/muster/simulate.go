@@ -62,7 +62,8 @@ Ctrl-C, and 2 after a wrong command line.`,
     --config without.yaml --against with.yaml
 
   # The same for the jobs of a month with Slurm, as a page to send around.
-  sacct -a -X --parsable2 -S 2026-05-01 -E 2026-06-01 --format=JobID,Submit,Elapsed,Timelimit,NNodes,NCPUS,ReqMem,ReqTRES,State,User,JobName > jobs.txt
+  sacct -a -X --parsable2 -S 2026-05-01 -E 2026-06-01 > jobs.txt \
+    --format=JobID,Submit,Elapsed,Timelimit,NNodes,NCPUS,ReqMem,ReqTRES,State,User,JobName
   muster simulate --trace jobs.txt --nodes nodes.yaml --against with.yaml --html simulation.html
 
   # The pods that a cluster has run lately, on its nodes.
@@ -275,7 +276,8 @@ const (
 func replayAll(cmd *cobra.Command, in *simulation.Input, settings []setting) ([]*simulation.Record, error) {
 	ctx, end := context.WithCancel(cmd.Context())
 	defer end()
-	records, errs, progress := make([]*simulation.Record, len(settings)), make([]error, len(settings)), make([]simulation.Progress, len(settings))
+	records, errs := make([]*simulation.Record, len(settings)), make([]error, len(settings))
+	progress := make([]simulation.Progress, len(settings))
 	var replays, told sync.WaitGroup
 	for i, s := range settings {
 		context.AfterFunc(ctx, progress[i].Stop)

@@ -96,7 +96,7 @@ func waitLines(of string, waits func(*Run) *Waits) []line {
 	}
 }
 
-// ratio is what a figure of the second run is of the first one's, as text, - where that says nothing.
+// ratio divides a figure of the second run by that of the first one, as text, - where that says nothing.
 func (l *line) ratio(first, second *Run) string {
 	if !l.times {
 		return "-"
@@ -113,7 +113,8 @@ func (l *line) ratio(first, second *Run) string {
 
 // title says what was replayed.
 func (a *Answer) title() string {
-	return fmt.Sprintf("%s: %d jobs of %d pods, which come over %s, on %d nodes", a.Trace, a.Jobs, a.Pods, inspect.Seconds(a.SpanSeconds), a.Nodes)
+	span := inspect.Seconds(a.SpanSeconds)
+	return fmt.Sprintf("%s: %d jobs of %d pods, which come over %s, on %d nodes", a.Trace, a.Jobs, a.Pods, span, a.Nodes)
 }
 
 // leftOut says in words what was left out.

@@ -14,7 +14,7 @@ import (
 // Run sums up how jobs fared by one configuration. Times are seconds.
 type Run struct {
 	Name string `json:"name"` // of the configuration
-	// Started and Waiting count jobs: a job has started when all its pods have a node. Whoever waits at the end counts with the wait so far.
+	// Started and Waiting count jobs: a job has started when all its pods have a node. Jobs that wait at the end count with the wait so far.
 	Started int `json:"started"`
 	Waiting int `json:"waiting"`
 	// Wait is of all jobs, and WaitLargest of the tenth that has most pods.
@@ -174,7 +174,7 @@ func (r *Record) use(run *Run, in *Input, all []fate, over time.Duration) {
 	run.WaitingOverTime = waiting.values
 }
 
-// scarcest returns the resources that there are and jobs ask for, the one first of which they ask for the largest part.
+// scarcest returns the resources that there are and jobs ask for, the scarcest first: they ask for the largest part of it.
 func scarcest(in *Input) (names []corev1.ResourceName) {
 	demand := map[corev1.ResourceName]float64{}
 	for _, name := range in.Trace.Resources() {
@@ -192,7 +192,7 @@ func scarcest(in *Input) (names []corev1.ResourceName) {
 	return names
 }
 
-// series is what something was on average in equal parts of a time.
+// series has the averages of something over equal parts of a time.
 type series struct {
 	part   float64 // of the time, in seconds
 	values []float64

@@ -14,7 +14,7 @@ import (
 //go:embed page.html
 var pageTemplate string
 
-// page is what the page says.
+// page has all that the page says.
 type page struct {
 	Title, Version string
 	LeftOut        []string

@@ -18,7 +18,7 @@ import (
 	"muster.dev/muster/server/simulation/trace"
 )
 
-// Input is what is replayed. Replays read it only.
+// Input says which jobs are replayed, and where. Replays read it only.
 type Input struct {
 	Trace *trace.Trace
 	Nodes *trace.Nodes
@@ -43,7 +43,7 @@ func (p *Progress) Now() (simulated time.Duration, started int) {
 // ErrStopped says that a replay was ended before it was over.
 var ErrStopped = fmt.Errorf("the simulation was ended: %w", context.Canceled)
 
-// Record is what became of jobs.
+// Record tells the fates of jobs.
 type Record struct {
 	Jobs []Fate        // by the numbers of the jobs
 	End  time.Duration // when the replay ended, since the start
@@ -53,7 +53,7 @@ type Record struct {
 	Forecasts, Kept int
 }
 
-// Fate is what became of a job.
+// Fate tells when a job started, and where its pods are.
 type Fate struct {
 	Started bool
 	At      time.Duration // when its last pod was bound
@@ -181,7 +181,7 @@ func (r *replay) step() time.Duration {
 	}
 	if now.Before(r.busy) {
 		next = time.Second
-	} else if at, any := r.event(); any {
+	} else if at, found := r.event(); found {
 		next = min(next, at.Sub(now))
 	}
 	if r.in.For > 0 {
@@ -191,14 +191,14 @@ func (r *replay) step() time.Duration {
 }
 
 // event returns when the next pod ends or the next job comes.
-func (r *replay) event() (at time.Time, any bool) {
-	at, any = r.NextEnd()
+func (r *replay) event() (at time.Time, found bool) {
+	at, found = r.NextEnd()
 	if len(r.coming) > 0 {
-		if next := r.began.Add(r.coming[0].At); !any || next.Before(at) {
-			at, any = next, true
+		if next := r.began.Add(r.coming[0].At); !found || next.Before(at) {
+			at, found = next, true
 		}
 	}
-	return at, any
+	return at, found
 }
 
 // come has the jobs come whose time is there.
@@ -245,7 +245,7 @@ func (r *replay) podsOf(j *trace.Job) (pods []*corev1.Pod) {
 	return pods
 }
 
-// started is told of each pod that is bound, by whoever binds it.
+// started is told of each pod that is bound.
 func (r *replay) started(p *corev1.Pod) {
 	j := r.of[p.UID]
 	fate := &r.record.Jobs[j.Number]

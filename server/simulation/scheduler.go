@@ -188,7 +188,7 @@ func (w *World) hold(uid types.UID, held bool) {
 	}
 }
 
-// client is what gangs write to. Nothing comes of it, except that a pod is tried again.
+// client takes what gangs write. Nothing comes of it, except that a pod is tried again.
 type client struct{ world *World }
 
 // Nominate implements [gang.Client].

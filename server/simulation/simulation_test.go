@@ -53,7 +53,8 @@ func replayed(t *testing.T, in Input, cfg *config.Configuration) *Record {
 	return record
 }
 
-// checkRecord checks what holds of each replay: nothing starts before it came, gangs start whole, and no node has more than it has room for.
+// checkRecord checks what holds of each replay: nothing starts before it came, gangs start whole, and no node has more than it has room
+// for.
 func checkRecord(t *testing.T, in Input, record *Record) {
 	t.Helper()
 	type change struct {
@@ -207,7 +208,8 @@ func TestPodsGoToNodesByTheScoresOfTheirProfile(t *testing.T) {
 		}
 	}
 	in := read(t, "submit,runtime,scheduler\n0,60,none\n", "1:cpu=8")
-	if _, err := Replay(in, cfg, &Progress{}); err == nil || err.Error() != `job 1: the configuration has no profile of its schedulerName "none"` {
+	const want = `job 1: the configuration has no profile of its schedulerName "none"`
+	if _, err := Replay(in, cfg, &Progress{}); err == nil || err.Error() != want {
 		t.Errorf("of a pod without a profile it is said %v", err)
 	}
 }

@@ -97,7 +97,8 @@ func New(o Options) (*World, error) {
 	limits.EvictNobody = true
 	writer := nomination.NewWriter(quiet, registry, now, nomination.DefaultWriteLimits(500))
 	w.gangs = gang.New(gang.Options{
-		Logger: quiet, Registerer: registry, Clock: late{by: gangsAfter}, Cluster: w.Cluster, Client: client{w}, Writer: writer, Recorder: client{w},
+		Logger: quiet, Registerer: registry, Clock: late{by: gangsAfter}, Cluster: w.Cluster,
+		Client: client{w}, Writer: writer, Recorder: client{w},
 		Epoch: func() record.Epoch { return record.Epoch{} }, Profiles: w.profiles, Reservations: w.keeper,
 		Limits: limits, Seed: 1,
 	})

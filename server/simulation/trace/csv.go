@@ -86,7 +86,8 @@ func (b *builder) stamp(name string, stamps map[*Job]time.Time) error {
 		}
 	}
 	if last.Sub(first) > LongestSpan {
-		return fmt.Errorf("%s: jobs come from %s to %s, which is more than %s", name, first.Format(time.RFC3339), last.Format(time.RFC3339), LongestSpan)
+		from, to := first.Format(time.RFC3339), last.Format(time.RFC3339)
+		return fmt.Errorf("%s: jobs come from %s to %s, which is more than %s", name, from, to, LongestSpan)
 	}
 	for j, stamp := range stamps {
 		j.At = stamp.Sub(first)
@@ -196,6 +197,9 @@ func (t *table) asks(j *Job) error {
 		q, err := quantityOf(t.text(column))
 		if err != nil {
 			return t.bad(column, fmt.Errorf("%q %w", t.text(column), err))
+		}
+		if _, twice := j.Asks[resource]; twice {
+			return t.bad(column, fmt.Errorf("another column says how much %s it asks for", resource))
 		}
 		amount(j.Asks, resource, q)
 	}

@@ -136,7 +136,7 @@ func same(a, b corev1.ResourceList) bool {
 	})
 }
 
-// asksOf is what a pod asks for, with its overhead and its init containers.
+// asksOf sums up the requests of a pod, with its overhead and its init containers.
 func asksOf(pod *corev1.Pod) corev1.ResourceList {
 	asks := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 	quantity.Cap(asks)
@@ -173,7 +173,7 @@ func says(pod *corev1.Pod) time.Duration {
 	return min(said, LongestRun)
 }
 
-// template is what a pod asks of its node: without volumes, claims and devices, which are not in the simulation.
+// template has the demands of a pod on its node: without volumes, claims and devices, which are not in the simulation.
 func template(of *corev1.PodSpec) *corev1.PodSpec {
 	return &corev1.PodSpec{NodeSelector: of.NodeSelector, Affinity: of.Affinity, Tolerations: of.Tolerations}
 }

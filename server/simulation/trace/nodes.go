@@ -109,7 +109,8 @@ func (n *Nodes) take(o object) error {
 // stays reports whether a pod comes with its node.
 func stays(pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
-	return owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node") && pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning
+	runs := pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodRunning
+	return runs && owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node")
 }
 
 // object is one of a dump.
@@ -126,42 +127,51 @@ func eachObject(name string, text []byte, visit func(object) error) error {
 	}
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for number := 1; ; number++ {
-		var list struct {
-			metav1.TypeMeta
-			Items []json.RawMessage `json:"items"`
-		}
-		var whole json.RawMessage
-		err := documents.Decode(&whole)
+		var document json.RawMessage
+		err := documents.Decode(&document)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && string(bytes.TrimSpace(whole)) == "null" {
-			continue
-		}
 		if err == nil {
-			err = json.Unmarshal(whole, &list)
+			err = eachItem(document, visit)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: document %d: %w", name, number, err)
 		}
-		if list.Kind == "" {
-			return fmt.Errorf("%s: document %d: kind: it is empty", name, number)
+	}
+}
+
+// eachItem calls visit with the object that a document has, or with each of a list.
+func eachItem(document json.RawMessage, visit func(object) error) error {
+	if text := string(bytes.TrimSpace(document)); text == "" || text == "null" {
+		return nil
+	}
+	var list struct {
+		metav1.TypeMeta
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(document, &list); err != nil {
+		return err
+	}
+	kind, isList := strings.CutSuffix(list.Kind, "List")
+	if list.Kind == "" {
+		return errors.New("kind: it is empty")
+	}
+	if !isList {
+		list.Items = []json.RawMessage{document}
+	}
+	for i, item := range list.Items {
+		o := object{text: item}
+		err := json.Unmarshal(item, &o.TypeMeta)
+		if o.Kind == "" {
+			o.Kind = kind // as in a NodeList
 		}
-		if !strings.HasSuffix(list.Kind, "List") {
-			list.Items = []json.RawMessage{whole}
+		if err == nil {
+			err = visit(o)
 		}
-		for i, item := range list.Items {
-			o := object{text: item}
-			err := json.Unmarshal(item, &o.TypeMeta)
-			if o.Kind == "" {
-				o.Kind, _ = strings.CutSuffix(list.Kind, "List") // as in a NodeList
-			}
-			if err == nil {
-				err = visit(o)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: document %d: object %d: %w", name, number, i+1, err)
-			}
+		if err != nil {
+			return fmt.Errorf("object %d: %w", i+1, err)
 		}
 	}
+	return nil
 }

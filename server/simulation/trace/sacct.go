@@ -73,7 +73,8 @@ func (t *table) leavesOut() string {
 		return isStep
 	case state == "RUNNING", state == "SUSPENDED", state == "COMPLETING", state == "R":
 		return runsStill
-	case state == "PENDING", state == "PD", isNone(t.text("submit")), t.text("elapsed") == "", err == nil && elapsed == 0, t.text("nnodes") == "0":
+	case state == "PENDING", state == "PD", isNone(t.text("submit")), t.text("elapsed") == "", t.text("nnodes") == "0",
+		err == nil && elapsed == 0:
 		return neverRan
 	}
 	return ""

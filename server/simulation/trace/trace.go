@@ -29,7 +29,7 @@ const (
 type Job struct {
 	Number          int // in the order in which they come, from 0 on
 	Name, Namespace string
-	// App is what the job is one of: muster learns from former jobs of a namespace and App. "" says that it is like no other.
+	// App groups jobs: muster learns from former jobs of a namespace and App. "" says that it is like no other.
 	App       string
 	Scheduler string        // the schedulerName of its pods, "" for that of the first profile
 	At        time.Duration // when it comes, since the start
@@ -153,7 +153,7 @@ func (b *builder) finish(name string) (*Trace, error) {
 	return &b.trace, nil
 }
 
-// amount returns a quantity of which a job asks for more than nothing; of CPU, thousandths count.
+// amount adds a quantity to a list, unless it is nothing.
 func amount(list corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
 	if q.Sign() > 0 {
 		list[name] = q

@@ -91,7 +91,7 @@ func TestABadTableIsRefusedWithThePlaceAndTheValue(t *testing.T) {
 		"submit,runtime\n0,-1\n":                        `jobs:2: column runtime: "-1" is less than 0`,
 		"submit,runtime\n0,1e99\n":                      `jobs:2: column runtime: "1e99" is more than`,
 		"submit,runtime\n0,NaN\n":                       `jobs:2: column runtime: "NaN" is more than`,
-		"submit,runtime\nnoon,1\n":                      `jobs:2: column submit: "noon" is neither seconds nor a duration, such as 90 or 2h30m; nor a time`,
+		"submit,runtime\nnoon,1\n":                      `"noon" is neither seconds nor a duration, such as 90 or 2h30m; nor a time`,
 		"submit,runtime\n0,1\n2026-05-01T10:00:00Z,1\n": "jobs:3: column submit: \"2026-05-01T10:00:00Z\": jobs come either",
 		"submit,runtime\n1926-05-01T10:00:00Z,1\n2026-05-01T10:00:00Z,1\n": "jobs: jobs come from 1926",
 		head + "0,1,0,,,,,\n":                                   `jobs:2: column pods: "0" is no whole number from 1 to 10000`,
@@ -102,6 +102,7 @@ func TestABadTableIsRefusedWithThePlaceAndTheValue(t *testing.T) {
 		head + "0,1,1,1,,A_B,,\n":                               `jobs:2: column namespace: "A_B" is no name of a namespace`,
 		head + "0,1,1,1,,,long,\n":                              `jobs:2: column estimate: "long" is neither`,
 		head + "0,1,1,1,,,,1e9\n":                               `jobs:2: column priority: "1e9" is no whole number`,
+		"submit,runtime,gpu,resource:nvidia.com/gpu\n0,1,1,1\n": "jobs:2: column resource:nvidia.com/gpu: another column says",
 		"submit,runtime\n0,\"1\n":                               "jobs:",
 		"submit,runtime\n0," + strings.Repeat("1", 5000) + "\n": "jobs:2: field 2 has 5000 bytes; one has 4096 at most",
 	} {
@@ -275,14 +276,16 @@ func TestNodesAreOfShapesAndFiles(t *testing.T) {
 			t.Errorf("of %q it is said %v, want %q", shape, err, want)
 		}
 	}
-	if err := (&Nodes{}).AddFile("none.yaml", []byte("kind: Pod\n")); err == nil || !strings.HasPrefix(err.Error(), "none.yaml: there are no nodes") {
+	err := (&Nodes{}).AddFile("none.yaml", []byte("kind: Pod\n"))
+	if err == nil || !strings.HasPrefix(err.Error(), "none.yaml: there are no nodes") {
 		t.Errorf("of a file without nodes it is said %v", err)
 	}
 }
 
 func TestPodsOfOneAppAreOneWorkload(t *testing.T) {
 	read := checkRead(
-		t, CSV, "submit,runtime,app\n0,1,Train_5\n0,1,\n", "default/job 1 at 0s runs 1s of 1 app Train_5", "default/job 2 at 0s runs 1s of 1 app ",
+		t, CSV, "submit,runtime,app\n0,1,Train_5\n0,1,\n",
+		"default/job 1 at 0s runs 1s of 1 app Train_5", "default/job 2 at 0s runs 1s of 1 app ",
 	)
 	if got := read.Jobs[0].PodName(3); got != "train-5-0-3" {
 		t.Errorf("a pod is named %s", got)
