@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,19 +14,34 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/backfill"
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // world is a cluster that counts the pods that it makes up.
 type world struct {
-	*backfilltest.World
+	*testing.T
+	*simulation.World
 	count int
 }
 
 // run runs a test for a Booker that books room after a time, 0 for ever.
 func run(t *testing.T, after time.Duration, test func(w *world)) {
 	t.Helper()
-	backfilltest.Run(t, &config.Default().Profiles[0], after, func(w *backfilltest.World) { test(&world{World: w}) })
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config.Default()
+		cfg.Gangs.ReserveAfter.Duration = after
+		w, err := simulation.New(simulation.Options{Config: cfg, FirstFit: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			w.Close()
+			if err := w.Err(); err != nil {
+				t.Error(err)
+			}
+		}()
+		test(&world{T: t, World: w})
+	})
 }
 
 // isBound reports whether a pod has a node.
@@ -47,7 +63,7 @@ func (b *busy) come(int) {
 	}
 	for range 20 - small {
 		b.count++
-		b.Queue(backfilltest.Pod(fmt.Sprint("small-", b.count), b.says))
+		b.Queue(simulation.Pod(fmt.Sprint("small-", b.count), b.says))
 	}
 }
 
@@ -58,7 +74,7 @@ func (b *busy) fill() {
 	b.Pass(60, func(int) {
 		for range 3 {
 			b.count++
-			b.Queue(backfilltest.Pod(fmt.Sprint("small-", b.count), b.says))
+			b.Queue(simulation.Pod(fmt.Sprint("small-", b.count), b.says))
 		}
 	}, minute)
 }
@@ -91,7 +107,7 @@ func (w *world) started(gang string) (count int) {
 func (w *world) gangOf(name string, size int, change ...func(*corev1.Pod)) {
 	w.Helper()
 	for i := range size {
-		w.Queue(backfilltest.Pod(fmt.Sprint(name, "-", i), 0, append(change, backfilltest.InGang(name, size))...))
+		w.Queue(simulation.Pod(fmt.Sprint(name, "-", i), 0, append(change, simulation.InGang(name, size))...))
 	}
 }
 
@@ -139,7 +155,7 @@ func TestALargeGangStartsOnABusyClusterOnceRoomIsBookedForIt(t *testing.T) {
 func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
 	run(t, 30*time.Second, func(w *world) {
 		w.Nodes(2, 2)
-		w.Queue(backfilltest.Pod("long", 5*time.Minute))
+		w.Queue(simulation.Pod("long", 5*time.Minute))
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
 		w.gangOf("g", 4) // all of the cluster is more than may be booked
@@ -151,7 +167,7 @@ func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
 	run(t, 30*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 5 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 5*time.Minute))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), 5*time.Minute))
 		}
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
@@ -165,16 +181,12 @@ func TestShortPodsPassABookingAndOthersDoNot(t *testing.T) {
 			t.Errorf("room for pods stood empty for %g s, want about 29 s for three of them", idle)
 		}
 		w.Queue(
-			backfilltest.Pod(
-				"beside",
-				10*time.Minute,
-			),
-			backfilltest.Pod("unknown", 0),
-			backfilltest.Pod("too-long", 10*time.Minute),
-			backfilltest.Pod("short", time.Minute),
-			backfilltest.Pod("important", 0, func(p *corev1.Pod) { p.Spec.Priority = new(int32(10)) }),
+			simulation.Pod("beside", 10*time.Minute), simulation.Pod("unknown", 0), simulation.Pod("too-long", 10*time.Minute),
+			simulation.Pod("short", time.Minute),
 		)
-		w.Pass(2, none, minute)
+		w.Pass(1, none, minute)
+		w.Queue(simulation.Pod("important", 0, func(p *corev1.Pod) { p.Spec.Priority = new(int32(10)) }))
+		w.Pass(1, none, minute)
 		bound := []string{}
 		for _, name := range []string{"beside", "unknown", "too-long", "short", "important"} {
 			if w.isBound(name) {
@@ -196,11 +208,11 @@ func TestABookingBindsNobodyWhoNeedsAnotherResource(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 8, "example.com/gpu")
 		for i := range 2 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 5*time.Minute, gpu))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), 5*time.Minute, gpu))
 		}
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 5 * time.Minute })
-		w.Queue(backfilltest.Pod("unknown", 0, gpu))
+		w.Queue(simulation.Pod("unknown", 0, gpu))
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		w.gangOf("g", 2, gpu)
 		w.Pass(20, none, forLong("g"))
@@ -208,9 +220,9 @@ func TestABookingBindsNobodyWhoNeedsAnotherResource(t *testing.T) {
 			t.Fatalf("room is booked for %d pods, want 2", got.Pods)
 		}
 		for i := range 20 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("cpu-", i), 0))
+			w.Queue(simulation.Pod(fmt.Sprint("cpu-", i), 0))
 		}
-		w.Queue(backfilltest.Pod("late", 0, gpu))
+		w.Queue(simulation.Pod("late", 0, gpu))
 		w.Pass(1, none, minute)
 		for _, p := range w.Waiting() {
 			if p.Name[:2] != "g-" && p.Name != "late" {
@@ -228,7 +240,7 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 6 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 2*time.Minute))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), 2*time.Minute))
 		}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
 		name := types.NamespacedName{Namespace: "default", Name: "g"}
@@ -259,7 +271,7 @@ func TestAForecastSaysWhenAGangStartsAndIsKept(t *testing.T) {
 	})
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(2, 2)
-		w.Queue(backfilltest.Pod("unknown-1", 0), backfilltest.Pod("unknown-2", 0), backfilltest.Pod("known", time.Minute))
+		w.Queue(simulation.Pod("unknown-1", 0), simulation.Pod("unknown-2", 0), simulation.Pod("known", time.Minute))
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
 		w.gangOf("g", 3)
 		w.Pass(20, none, forLong("g"))
@@ -275,7 +287,7 @@ func TestRoomIsBookedForTheGangOfTheHighestPriority(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 6 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 2*time.Minute, func(p *corev1.Pod) { p.Spec.Priority = new(int32(9)) }))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), 2*time.Minute, func(p *corev1.Pod) { p.Spec.Priority = new(int32(9)) }))
 		}
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 2 * time.Minute })
@@ -302,18 +314,18 @@ func TestAGangThatComesBeforeAnotherTakesItsBooking(t *testing.T) {
 		w.Nodes(4, 4)
 		for i := range 4 {
 			says := time.Duration(i/2) * time.Hour // two of unknown ends
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), says, asks("4")))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), says, asks("4")))
 		}
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
-		w.Queue(backfilltest.Pod("o-0", 0, asks("4"), backfilltest.InGang("o", 2)))
+		w.Queue(simulation.Pod("o-0", 0, asks("4"), simulation.InGang("o", 2)))
 		w.Pass(1, none, forLong("o"))
 		w.gangOf("y", 4, asks("2"))
 		w.Pass(15, none, forLong("o"))
 		if got := w.Booker.Booked(); got.Key.Name != "y" {
 			t.Fatalf("room is booked for %v, want the one gang that is complete", got)
 		}
-		w.Queue(backfilltest.Pod("o-1", 0, asks("4"), backfilltest.InGang("o", 2)))
+		w.Queue(simulation.Pod("o-1", 0, asks("4"), simulation.InGang("o", 2)))
 		w.Pass(15, none, forLong("o"))
 		if got := w.Booker.Booked(); got.Key.Name != "o" {
 			t.Errorf("room is booked for %v, want the gang that has waited for longest", got)
@@ -327,7 +339,7 @@ func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 6 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), time.Hour))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), time.Hour))
 		}
 		none := func(int) {}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
@@ -344,9 +356,9 @@ func TestGangsThatCanHaveNoBookingMakeWay(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 4 { // nobody asks about them, so that they have no places though there is room
-			w.Set(backfilltest.Pod(fmt.Sprint("g-", i), 0, backfilltest.InGang("g", 5)))
+			w.Set(simulation.Pod(fmt.Sprint("g-", i), 0, simulation.InGang("g", 5)))
 		}
-		late := backfilltest.Pod("g-4", 0, backfilltest.InGang("g", 5))
+		late := simulation.Pod("g-4", 0, simulation.InGang("g", 5))
 		late.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
 		w.Set(late)
 		w.Pass(60, func(int) {}, minute)
@@ -361,7 +373,7 @@ func TestShortPodsThatAreLongKeepAGangWaitingNoLongerThanThat(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 5 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), time.Minute))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), time.Minute))
 		}
 		none := func(int) {}
 		w.Pass(1, none, minute)
@@ -370,7 +382,7 @@ func TestShortPodsThatAreLongKeepAGangWaitingNoLongerThanThat(t *testing.T) {
 		lies := func(int) {
 			if len(w.Waiting()) < 10 {
 				w.count++
-				w.Queue(backfilltest.Pod(fmt.Sprint("liar-", w.count), 5*time.Second))
+				w.Queue(simulation.Pod(fmt.Sprint("liar-", w.count), 5*time.Second))
 			}
 		}
 		w.Pass(300, lies, func(p *corev1.Pod) time.Duration {

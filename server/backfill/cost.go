@@ -124,7 +124,7 @@ func (c *costs) add(namespace string, share float64, long time.Duration) (bars b
 		case cost < c.most/2:
 			delete(c.barred, name)
 		}
-		if cost < negligible && !c.barred[name] {
+		if cost < negligible && name != namespace && !c.barred[name] {
 			delete(c.of, name)
 			c.share.DeleteLabelValues(name)
 			continue

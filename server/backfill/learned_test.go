@@ -19,12 +19,12 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/server/backfill"
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // succeeded is a pod that ran for a time.
 func succeeded(name string, ran time.Duration) *corev1.Pod {
-	return backfilltest.Succeeded(backfilltest.Pod(name, 0), ran)
+	return simulation.Succeeded(simulation.Pod(name, 0), ran)
 }
 
 func TestRoomIsBookedByRuntimesThatAreLearned(t *testing.T) {
@@ -55,7 +55,7 @@ func TestAForecastByLearnedRuntimesSaysHowSureItIs(t *testing.T) {
 		}
 		w.Nodes(4, 2)
 		for i := range 6 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), 0))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), 0))
 		}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 90 * time.Second })
 		w.gangOf("g", 4)
@@ -88,7 +88,7 @@ func TestAForecastThatIsNotKeptIsCounted(t *testing.T) {
 	run(t, 10*time.Second, func(w *world) {
 		w.Nodes(4, 2)
 		for i := range 6 {
-			w.Queue(backfilltest.Pod(fmt.Sprint("first-", i), time.Minute))
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), time.Minute))
 		}
 		w.Pass(1, none, func(*corev1.Pod) time.Duration { return 100 * time.Second })
 		w.gangOf("g", 4)
@@ -108,13 +108,7 @@ func TestAForecastThatIsNotKeptIsCounted(t *testing.T) {
 }
 
 // idle returns for how long room for pods stood empty, in seconds.
-func (w *world) idle() (seconds float64) {
-	w.Helper()
-	for _, metric := range w.Metrics("muster_booked_idle_pod_seconds_total") {
-		seconds += metric.GetCounter().GetValue()
-	}
-	return seconds
-}
+func (w *world) idle() (seconds float64) { return w.Idle().Seconds() }
 
 func TestFormerPodsAreLearnedFromTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -143,7 +137,7 @@ func TestFormerPodsAreLearnedFromTheAPI(t *testing.T) {
 		}
 		c := cluster.New(cluster.Options{Logger: slog.New(slog.DiscardHandler), Registerer: registry, AssumeTTL: time.Minute})
 		ends := runtimes.See(c.Snapshot(), runtimes.NewClock(clock.RealClock{}), history)
-		if runtime, known := ends.Estimates.Of(cluster.NewPod(backfilltest.Pod("train-3", 0))); !known || runtime != time.Hour {
+		if runtime, known := ends.Estimates.Of(cluster.NewPod(simulation.Pod("train-3", 0))); !known || runtime != time.Hour {
 			t.Errorf("%s is expected of the next pod, known: %t, want 1h", runtime, known)
 		}
 		cancel()

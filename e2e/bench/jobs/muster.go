@@ -3,13 +3,14 @@ package jobs
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"muster.dev/muster/api/config/v1alpha2"
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // musterConfig has gangs go to the fullest nodes. By the other rules all go to the first ones, as single pods do here.
@@ -37,9 +38,9 @@ func Muster(t *testing.T, w *Workload, after time.Duration) (starts []Start, for
 	if err != nil {
 		t.Fatal(err)
 	}
-	backfilltest.Run(t, &cfg.Profiles[0], after, func(world *backfilltest.World) {
+	cfg.Gangs.ReserveAfter.Duration = after
+	inWorld(t, simulation.Options{Config: cfg, FirstFit: true, Learns: true}, func(world *simulation.World) {
 		r := &replay{World: world, began: time.Now(), coming: w.Jobs, jobs: map[string]*waiting{}}
-		world.Learns = true
 		world.Started = r.started
 		world.Nodes(w.Nodes, int(w.Size/unit))
 		for len(r.coming) > 0 || len(world.Waiting()) > 0 {
@@ -51,9 +52,25 @@ func Muster(t *testing.T, w *Workload, after time.Duration) (starts []Start, for
 	return starts, forecasts
 }
 
+// inWorld does something in a world of muster's parts, in virtual time.
+func inWorld(t *testing.T, o simulation.Options, do func(*simulation.World)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		world, err := simulation.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(world)
+		world.Close()
+		if err := world.Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // replay is a replay with muster's parts.
 type replay struct {
-	*backfilltest.World
+	*simulation.World
 	began  time.Time
 	coming []*Job
 	jobs   map[string]*waiting // by the names of their pods
@@ -102,9 +119,9 @@ func (r *replay) come() {
 				p.Spec.Containers[0].Resources.Requests["cpu"] = *resource.NewMilliQuantity(j.Size, resource.DecimalSI)
 			}}
 			if j.Pods > 1 {
-				change = append(change, backfilltest.InGang(fmt.Sprint("job-", j.ID), j.Pods))
+				change = append(change, simulation.InGang(fmt.Sprint("job-", j.ID), j.Pods))
 			}
-			p := backfilltest.Pod(fmt.Sprintf("app%d-%d-%d", j.App, j.ID, i), j.Says, change...)
+			p := simulation.Pod(fmt.Sprintf("app%d-%d-%d", j.App, j.ID, i), j.Says, change...)
 			r.jobs[p.Name] = of
 			r.Queue(p)
 		}
@@ -112,8 +129,8 @@ func (r *replay) come() {
 }
 
 // started is told of each pod that is bound.
-func (r *replay) started(pod string) {
-	of := r.jobs[pod]
+func (r *replay) started(pod *corev1.Pod) {
+	of := r.jobs[pod.Name]
 	if of.left--; of.left == 0 {
 		r.starts = append(r.starts, Start{of.Job, time.Since(r.began)})
 	}

@@ -12,7 +12,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/backfill"
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // Scenario is a gang that asks for a fifth of a busy cluster: small pods that run for a minute take nine tenths, and come at random.
@@ -47,23 +47,25 @@ func (s Scenario) Run(t *testing.T, after time.Duration) (o Outcome) {
 		}
 		return small
 	}
-	backfilltest.Run(t, &config.Default().Profiles[0], after, func(w *backfilltest.World) {
+	cfg := config.Default()
+	cfg.Gangs.ReserveAfter.Duration = after
+	inWorld(t, simulation.Options{Config: cfg, FirstFit: true}, func(w *simulation.World) {
 		random, count := rand.New(rand.NewPCG(1, 1)), 0
 		come := func(int) {
 			for range poisson(random, 0.9*float64(s.Nodes*places)/small.Seconds()) {
 				count++
-				w.Queue(backfilltest.Pod(fmt.Sprint("small-", count), small))
+				w.Queue(simulation.Pod(fmt.Sprint("small-", count), small))
 			}
 		}
 		w.Nodes(s.Nodes, places)
 		w.Pass(int(2*small.Seconds()), come, runs)
 		w.Ended = 0
 		for i := range members {
-			w.Queue(backfilltest.Pod(fmt.Sprint("gang-", i), 0, backfilltest.InGang("gang", members)))
+			w.Queue(simulation.Pod(fmt.Sprint("gang-", i), 0, simulation.InGang("gang", members)))
 		}
 		began, empty, booked := time.Now(), 0, 0
-		w.Started = func(pod string) {
-			if strings.HasPrefix(pod, "gang-") {
+		w.Started = func(pod *corev1.Pod) {
+			if strings.HasPrefix(pod.Name, "gang-") {
 				o.Started, o.Gang = o.Started+1, time.Since(began)
 			}
 		}

@@ -1,4 +1,4 @@
-package backfilltest
+package simulation
 
 import (
 	"fmt"
@@ -12,21 +12,24 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
+// skew is by how much the clock of the API server is ahead of this process.
+const skew = time.Hour
+
 // Pod is one of a CPU that says how long it runs, unless that is 0.
 func Pod(name string, says time.Duration, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "default", UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(time.Now().Add(skew)),
+			Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(time.Now().Add(skew)),
 		},
 		Spec: corev1.PodSpec{
-			SchedulerName: "default-scheduler", Priority: new(int32),
+			SchedulerName: corev1.DefaultSchedulerName, Priority: new(int32),
 			Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("1")},
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
 			}}},
 		},
 	}
 	if says > 0 {
-		p.Annotations = map[string]string{v1alpha1.AnnotationExpectedRuntime: says.String()}
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationExpectedRuntime, says.String())
 	}
 	for _, f := range change {
 		f(p)
@@ -37,11 +40,8 @@ func Pod(name string, says time.Duration, change ...func(*corev1.Pod)) *corev1.P
 // InGang makes a pod a member of a gang of a size.
 func InGang(name string, size int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Labels = map[string]string{v1alpha1.LabelMuster: name}
-		if p.Annotations == nil {
-			p.Annotations = map[string]string{}
-		}
-		p.Annotations[v1alpha1.AnnotationMinMember] = fmt.Sprint(size)
+		metav1.SetMetaDataLabel(&p.ObjectMeta, v1alpha1.LabelMuster, name)
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationMinMember, fmt.Sprint(size))
 	}
 }
 
