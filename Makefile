@@ -280,7 +280,7 @@ fuzz: ## Look for input that breaks muster or makes it take much (FUZZ_TIME=10m 
 	cd e2e/campaigns && go run ./cmd/fuzz --time $(or $(FUZZ_TIME),10m) '$(FUZZ)'
 
 .PHONY: faults-gang
-faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender, devices, native, topology or plain)
+faults-gang: ## Look for what breaks gangs while processes die, calls fail and objects change (SEEDS, SEED for one, LANES, KIND=extender, devices, native, topology, booking or plain)
 	cd e2e/campaigns && SEEDS=$(SEEDS) SEED=$(SEED) LANES=$(LANES) KIND=$(KIND) go run ./cmd/gangfaults
 
 .PHONY: mutants

@@ -179,11 +179,16 @@ func (b *Booker) look() {
 	b.next = now.Add(rest * b.clock.Since(now))
 }
 
-// mostTried is for how many gangs places are sought in one go.
-const mostTried = 3
+const (
+	// mostTried is for how many gangs places are sought in one go.
+	mostTried = 3
+	// mostVain is how many gangs of a namespace are tried in vain before it leaves turns to others: half of all that are tried within
+	// atLeast.
+	mostVain = mostTried * int(atLeast/tick) / 2
+)
 
 // make returns the booking for the first of some gangs that can have one, nil for none. A gang that cannot makes way for the next ones
-// for a while.
+// for a while, and costs no gang behind it the booking that it has.
 func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked, *reservation.Booking) {
 	now, vain := b.clock.Now(), map[membership.Key]time.Time{}
 	defer func() { b.vain = vain }()
@@ -192,13 +197,9 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 	}
 	ends := runtimes.See(snap, b.stamps, b.history)
 	tried := 0
-	for _, key := range waiting {
-		if until := b.vain[key]; now.Before(until) {
-			vain[key] = until
+	for _, key := range b.turns(waiting, now, vain) {
+		if tried >= mostTried && key != b.Booked().Key { // which keeps its booking while others are tried in vain
 			continue
-		}
-		if tried == mostTried {
-			break
 		}
 		outlook, ok := b.gangs.Outlook(key, ends.Of, true)
 		if !ok {
@@ -212,6 +213,24 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 		vain[key] = now.Add(atLeast)
 	}
 	return &Booked{}, nil
+}
+
+// turns returns the gangs whose turn it is, the first one first, and enters the others into vain. Many gangs of one namespace that were
+// tried in vain have its others come last.
+func (b *Booker) turns(waiting []membership.Key, now time.Time, vain map[membership.Key]time.Time) (turns []membership.Key) {
+	inVain := map[string]int{}
+	for _, key := range waiting {
+		if until := b.vain[key]; now.Before(until) {
+			vain[key] = until
+			inVain[key.Namespace]++
+		} else {
+			turns = append(turns, key)
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b membership.Key) int {
+		return cmp.Compare(inVain[a.Namespace]/mostVain, inVain[b.Namespace]/mostVain)
+	})
+	return turns
 }
 
 // mostIdle is how long room is kept for a gang that has room and does not start: something else holds it back.

@@ -47,6 +47,9 @@ type Attack struct {
 type verdict struct {
 	succeeded bool
 	why       string
+	// idle is the part of a cluster that was kept idle by bookings, and rate what others got done to what they get done alone, 0 where
+	// it was not measured.
+	idle, rate float64
 }
 
 func held(format string, args ...any) verdict { return verdict{why: fmt.Sprintf(format, args...)} }
@@ -115,6 +118,7 @@ func All() []Attack {
 		hoards(),
 		ownerAttacks(),
 		sumAttacks(),
+		bookingAttacks(),
 		[]Attack{endlessGrace(), forgedRecords(), forgedOrder()},
 		accountAttacks(),
 	)
@@ -128,11 +132,17 @@ type Report struct {
 	Tried int
 	// Succeeded are the names of the attacks that did.
 	Succeeded []string
+	// Idle is the largest part of a cluster that bookings kept idle, and Rate the least that others got done of what they get done
+	// alone, in the attacks that measure it; 0 without any.
+	Idle, Rate float64
 }
 
 // Figures prints the figures.
 func (r Report) Figures(out io.Writer) {
 	fmt.Fprintf(out, "figure attacks_tried=%d\nfigure attacks_succeeded=%d\n", r.Tried, len(r.Succeeded))
+	if r.Rate > 0 {
+		fmt.Fprintf(out, "figure attack_booked_idle_share=%.2f\nfigure attack_booked_others_rate=%.2f\n", r.Idle, r.Rate)
+	}
 }
 
 // Run tries attacks, one after the other, on one control plane whose files are in dir. It tells each
@@ -150,6 +160,9 @@ func Run(ctx context.Context, attacks []Attack, dir string, out, progress io.Wri
 			return report, fmt.Errorf("%s: %w", a.Name, err)
 		}
 		report.Tried++
+		if report.Idle = max(report.Idle, v.idle); v.rate > 0 && (report.Rate == 0 || v.rate < report.Rate) {
+			report.Rate = v.rate
+		}
 		word := "held"
 		if v.succeeded {
 			word = "SUCCEEDED"

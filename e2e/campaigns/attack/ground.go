@@ -121,7 +121,7 @@ func (g *ground) startMuster(ctx context.Context) (err error) {
 		Config: map[string]any{
 			"timeouts": map[string]any{"bind": bindTimeout.String()},
 			"gangs": map[string]any{
-				"scheduleTimeout": scheduleTimeout.String(), "maxHoldingPerNamespace": maxHolding,
+				"scheduleTimeout": scheduleTimeout.String(), "maxHoldingPerNamespace": maxHolding, "reserveAfter": reserveAfter.String(),
 			},
 		},
 	})

@@ -50,6 +50,13 @@
 //   - No member comes to another domain than the others of its gang, if they ask for one.
 //   - No slice is split in a gang whose members are all there and have not been replaced.
 //
+// Where small pods keep the cluster busy and end, gangs ask for a fifth to a half of it, muster books room in time, and more rules hold:
+//
+//   - A gang that the cluster can hold starts within 45 rounds of small pods: one ends for each that has room at once.
+//   - No room is booked for a gang that is gone, has started or cannot have room, for more than twenty looks; nor by another one than the
+//     leader; nor for more than a minute for a gang that has its room and does not start.
+//   - Nobody is evicted for a pod of no higher priority, and no pod waits beside room that is not the gang's, or until after its end.
+//
 // A run ends as soon as all is settled. Nothing here trusts muster: the watches of the API server and the relays are judged,
 // and muster's word counts only for how long a gang that cannot start holds room. By turns of a few seeds, muster keeps no
 // gates, keeps them until the members of a gang exist, until there is a place for them, and runs for election, so that

@@ -147,7 +147,7 @@ func (w *writer) delayPodGroup() {
 	}
 	for i := range w.events {
 		if e := &w.events[i]; e.what == "create PodGroup "+g.name {
-			e.at, e.fault = window/2+w.within(window/2), podGroupLate
+			e.at, e.fault = max(e.at, window/2)+w.within(window/2), podGroupLate
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -86,6 +87,13 @@ func bare(p *corev1.Pod) {
 	p.Annotations = map[string]string{v1alpha1.AnnotationMinMember: "2"}
 }
 
+// finishedGroup is a PodGroup g that has finished, and asks for more.
+func finishedGroup(minMember int) *unstructured.Unstructured {
+	object := (&gang{name: "g", label: v1alpha1.LabelX, minMember: minMember}).podGroup()
+	object.Object["status"] = map[string]any{"phase": "Finished"}
+	return object
+}
+
 const long = partialLimit + time.Minute
 
 func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
@@ -99,17 +107,20 @@ func TestAGangThatIsBoundInPartHasThirtySeconds(t *testing.T) {
 		"one is bound at first": {
 			newTale().group(2, "").pod("a", bound).pod("b").pass(10*time.Second).pod("b", bound).pass(long), 0, 1,
 		},
-		"the other one is bound too late":     {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
-		"the condition says why":              {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
-		"the condition says only that":        {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
-		"the condition says why too late":     {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
-		"the condition says why no more":      {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
-		"one is lost, and nobody says why":    {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
-		"all are lost":                        {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
-		"one is being deleted for good":       {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
-		"one has succeeded":                   {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
-		"minMember is raised":                 {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
-		"minMember is lowered":                {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
+		"the other one is bound too late":  {newTale().group(2, "").pod("a", bound).pod("b").pass(long).pod("b", bound), 1, 1},
+		"the condition says why":           {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Unschedulable").pass(long), 0, 0},
+		"the condition says only that":     {newTale().group(2, "").pod("a", bound).pod("b").group(2, "Waiting").pass(long), 1, 0},
+		"the condition says why too late":  {newTale().group(2, "").pod("a", bound).pod("b").pass(long).group(2, "Unschedulable"), 1, 0},
+		"the condition says why no more":   {newTale().group(2, "Unschedulable").pod("a", bound).group(2, "").pass(long), 1, 0},
+		"one is lost, and nobody says why": {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").pass(long), 1, 1},
+		"all are lost":                     {newTale().group(2, "").pod("a", bound).pod("b", bound).lost("b").lost("a").pass(long), 0, 1},
+		"one is being deleted for good":    {newTale().group(2, "").pod("a", bound).pod("b", bound, deleting).pass(long), 1, 0},
+		"one has succeeded":                {newTale().group(2, "").pod("a", succeeded).pod("b", bound).pass(long), 0, 1},
+		"minMember is raised":              {newTale().group(2, "").pod("a", bound).pod("b", bound).group(3, "").pass(long), 1, 1},
+		"minMember is lowered":             {newTale().group(3, "").pod("a", bound).pod("b", bound).group(2, "").pass(long), 0, 1},
+		"it has finished, and minMember is raised": {
+			newTale().group(1, "").pod("a", succeeded).tell(entry{group: finishedGroup(2)}).pass(long), 0, 1,
+		},
 		"the PodGroup is not there":           {newTale().pod("a", bound).pod("b").pass(long), 0, 0},
 		"it says so itself, and nobody why":   {newTale().pod("a", bare, bound).pod("b", bare).pass(long), 1, 0},
 		"it says so itself, and an event why": {newTale().pod("a", bare, bound).pod("b", bare).told("b", "MembersMissing").pass(long), 0, 0},

@@ -46,6 +46,7 @@ type lane struct {
 	write   func(seed uint64) *script
 	tally   *tally // nil for none
 	left    *claimsLeft
+	books   *books
 	traffic atomic.Pointer[traffic]
 	program faultcampaign.Program
 	setup   setup
@@ -153,6 +154,9 @@ func (l *lane) options(s *seat) muster.Options {
 				"leaderElect": l.setup.elects, "leaseDuration": leaseDuration.String(),
 			},
 		},
+	}
+	if l.setup.booking {
+		o.Config["gangs"].(map[string]any)["reserveAfter"] = reserveAfter.String()
 	}
 	if o.Gates = l.setup.gates; o.Gates != "" {
 		o.GatedBy = l.gatekeeper()

@@ -37,6 +37,7 @@ type run struct {
 	vigil    vigil
 	upsets   upsets
 	lag      faultcampaign.Lag
+	looks    *looks // at what is booked, nil for none
 }
 
 // Perform plays the script of a seed and judges what came of it. The cluster is empty before and
@@ -53,6 +54,9 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 		Diary: faultcampaign.NewDiary(), lane: l, script: s, traffic: newTraffic(calm, s), record: newRecord(),
 		machines: faultcampaign.NewMachines(l.Client), lost: make(chan *corev1.Pod, 1000),
 	}
+	if s.setup.booking {
+		r.looks = newLooks(r)
+	}
 	sources, err := l.sources(ctx)
 	if err != nil {
 		return nil, err
@@ -62,13 +66,13 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	e := faultcampaign.Episode{
 		Sources: sources,
 		Observe: r.observe,
-		Beside: []func(context.Context) error{
-			r.machines.Run, r.replace, func(ctx context.Context) error { return r.lag.Measure(ctx, l.Client) },
-		},
+		Beside:  r.beside(),
 		Play: func(ctx context.Context) error {
-			defer r.upsets.calm()
-			defer quiet()
-			return r.play(ctx)
+			if err := r.playInto(ctx, quiet); err != nil || r.looks == nil {
+				return err
+			}
+			r.looks.last(ctx)
+			return nil
 		},
 		Unsettled: r.unsettled,
 		Limit:     settleLimit,
@@ -97,9 +101,30 @@ func (l *lane) Perform(ctx context.Context, seed uint64) (*faultcampaign.Outcome
 	return o, nil
 }
 
+// beside returns what goes on beside the script.
+func (r *run) beside() []func(context.Context) error {
+	all := []func(context.Context) error{
+		r.machines.Run, r.replace, func(ctx context.Context) error { return r.lag.Measure(ctx, r.lane.Client) },
+	}
+	if r.looks != nil {
+		all = append(all, r.looks.follow, func(ctx context.Context) error { return r.looks.churn.run(ctx, r.lane.CreatePod) })
+	}
+	return all
+}
+
+// playInto plays the script, and is quiet then: nothing goes wrong any more.
+func (r *run) playInto(ctx context.Context, quiet func()) error {
+	defer r.upsets.calm()
+	defer quiet()
+	return r.play(ctx)
+}
+
 func (r *run) observe(event watch.Event) {
 	r.record.observe(event)
 	r.machines.Observe(event)
+	if r.looks != nil {
+		r.looks.observe(event)
+	}
 	if pod, ok := event.Object.(*corev1.Pod); ok && event.Type == watch.Deleted {
 		select {
 		case r.lost <- pod:
@@ -129,7 +154,7 @@ func (r *run) play(ctx context.Context) error {
 			},
 		})
 	}
-	return r.Play(ctx, window, r.script.setup.String(), acts)
+	return r.Play(ctx, r.script.length(), r.script.setup.String(), acts)
 }
 
 // replace creates new members for lost ones, where a gang has that.
@@ -159,6 +184,9 @@ func (r *run) replace(ctx context.Context) error {
 // unsettled says what has to change yet.
 func (r *run) unsettled() []string {
 	because := r.record.unsettled()
+	if r.looks != nil {
+		because = append(because, r.looks.unsettled()...)
+	}
 	for _, c := range r.traffic.history() {
 		if c.ended.IsZero() {
 			because = append(because, fmt.Sprintf("the bind call about pod %s lasts", c.pod))
@@ -230,6 +258,11 @@ func (r *run) judge(because []string, end time.Time) (*faultcampaign.Outcome, er
 		near := judgeNear(entries, r.script.gangs)
 		findings = append(findings, near.findings...)
 		own[nearFigure], own[repairedInside] = near.near, near.inside
+	}
+	if r.script.setup.booking {
+		found, counts := r.lane.books.judge(r.looks, entries, r.script, r.lag.Allowance())
+		findings = append(findings, found...)
+		maps.Copy(own, counts)
 	}
 	maps.Copy(o.Counts, own)
 	for name, held := range r.vigil.held {

@@ -18,7 +18,6 @@ import (
 	"muster.dev/muster/e2e/campaigns/faultcampaign"
 	"muster.dev/muster/e2e/controlplane"
 	"muster.dev/muster/e2e/devices"
-	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -36,6 +35,15 @@ type script struct {
 	trouble faultcampaign.Trouble
 	slow    map[string]bool // gangs that take their time to be let go, on the way to the API server
 	behind  time.Duration   // what muster knows may be so much older than it is without faults
+	small   small           // pods that keep the cluster busy
+}
+
+// length is how long things happen.
+func (s *script) length() time.Duration {
+	if s.setup.booking {
+		return bookedWindow
+	}
+	return window
 }
 
 // event is something that is done to the cluster, not before a time since the run began, and
@@ -49,67 +57,16 @@ type event struct {
 }
 
 // moment is a point that a gang comes to: a number of bind calls about members have reached muster, muster has
-// begun to bind members, or it has asked the API server a number of times to nominate members or to lift a gate
-// of theirs. The zero moment is always.
+// begun to bind members, it has asked the API server a number of times to nominate members or to lift a gate
+// of theirs, or room is booked for the gang. The zero moment is always.
 type moment struct {
 	gang      string
 	held      int
 	committed bool
 	nominated int
 	lifted    int
+	booked    bool
 }
-
-// setup is how muster is configured for a run.
-type setup struct {
-	gates muster.Gates
-	// elects says that it runs for election, so that another one can take over.
-	elects bool
-	// plain is how many schedulers run that know nothing of muster, which reserves room through the API server
-	// alone; 0 for one that calls it.
-	plain int
-	// devices says that nodes have some, which members of gangs claim.
-	devices bool
-	// native says that gangs are Kubernetes' own groups.
-	native bool
-	// topology says that nodes stand in racks, and that members of gangs have to be near each other.
-	topology bool
-	// skew is by how much the clock of muster's machine is ahead of that of the others.
-	skew time.Duration
-}
-
-// ahead reports whether a gang starts by its gates, which are lifted when its places are reserved. Else it starts by its bind
-// calls, which are held until enough members have come.
-func (s setup) ahead() bool { return s.gates == muster.UntilPlace }
-
-func (s setup) String() string {
-	if s.plain > 0 {
-		return fmt.Sprintf("%d plain schedulers, muster runs for election: %t, its clock is wrong by %s", s.plain, s.elects, s.skew)
-	}
-	return fmt.Sprintf(
-		"gates are kept: %q, muster runs for election: %t, devices: %t, racks: %t, its clock is wrong by %s",
-		s.gates, s.elects, s.devices, s.topology, s.skew,
-	)
-}
-
-// setupOf returns the setup of a seed. Setups take turns: to change it, muster is started again.
-func setupOf(seed uint64) setup {
-	s := []setup{{}, {gates: muster.UntilMembers}, {gates: muster.UntilPlace}, {elects: true}}[seed/seedsPerSetup%4]
-	s.skew = skewOf(seed)
-	return s
-}
-
-// wrong is by how much a clock may be wrong.
-const wrong = 30 * time.Second
-
-// skewOf returns by how much muster's clock is ahead for a seed. One after the other, all go with all other settings.
-func skewOf(seed uint64) time.Duration {
-	return []time.Duration{0, wrong, -wrong}[seed/seedsPerSetup%3]
-}
-
-const (
-	// seedsPerSetup is how many seeds in a row have one setup.
-	seedsPerSetup = 4
-)
 
 // Priority classes above the default of 0.
 const raised, urgent = "raised", "urgent"
@@ -122,6 +79,22 @@ func write(seed uint64) *script { return draw(seed, setupOf(seed), (*writer).add
 
 // draw draws a script with faults.
 func draw(seed uint64, to setup, addFaults func(*writer)) *script {
+	w := newWriter(seed, to)
+	room := int64(len(w.nodes)) * coresOfANode * 1000
+	load, atLeast := int64(0), room*int64(50+w.rand.IntN(110))/100
+	for len(w.gangs) < 5 && (len(w.gangs) == 0 || load < atLeast) {
+		g := w.addGang("")
+		load += g.milliCPU * int64(g.replicas)
+	}
+	for range w.rand.IntN(4) {
+		w.addPod("", "")
+	}
+	addFaults(w)
+	return w.finished()
+}
+
+// newWriter draws the nodes of a script.
+func newWriter(seed uint64, to setup) *writer {
 	r := rand.New(rand.NewPCG(seed, 0))
 	w := &writer{
 		rand: r,
@@ -139,16 +112,11 @@ func draw(seed uint64, to setup, addFaults func(*writer)) *script {
 		w.placeInRack(node)
 		w.nodes = append(w.nodes, node)
 	}
-	room := int64(len(w.nodes)) * coresOfANode * 1000
-	load, atLeast := int64(0), room*int64(50+r.IntN(110))/100
-	for len(w.gangs) < 5 && (len(w.gangs) == 0 || load < atLeast) {
-		g := w.addGang("")
-		load += g.milliCPU * int64(g.replicas)
-	}
-	for range r.IntN(4) {
-		w.addPod("", "")
-	}
-	addFaults(w)
+	return w
+}
+
+// finished returns the script with its events in order.
+func (w *writer) finished() *script {
 	slices.SortStableFunc(w.events, func(a, b event) int { return int(a.at - b.at) })
 	return &w.script
 }
@@ -273,7 +241,10 @@ func (w *writer) someGang() *gang {
 // held, with the bind call about one of them kept for a while, or while muster reserves its places
 // or lets it go.
 func (w *writer) someTime(g *gang) (time.Duration, moment) {
-	at := w.within(window)
+	at := w.within(w.length())
+	if w.isBooking() {
+		return 0, moment{gang: g.name, booked: true}
+	}
 	if w.rand.IntN(2) == 0 {
 		return at, moment{}
 	}
@@ -308,7 +279,8 @@ type gang struct {
 	// new ones replace lost ones.
 	finishing int
 	replaced  bool
-	former    bool // its members have had a former life
+	runs      time.Duration // after what time each member ends, which it says; 0 for never
+	former    bool          // its members have had a former life
 	// refused are the members that kube-scheduler puts on no node, though muster knows of nothing against it.
 	refused []int
 }
@@ -330,6 +302,10 @@ func (g *gang) pod(number int) *corev1.Pod {
 	}
 	if g.devices > 0 {
 		devices.Claim(&p.Spec, g.devices)
+	}
+	if g.runs > 0 {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, controlplane.RunsForAnnotation, g.runs.String())
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1alpha1.AnnotationExpectedRuntime, g.runs.String())
 	}
 	if number < g.finishing {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, controlplane.RunsForAnnotation, "300ms")

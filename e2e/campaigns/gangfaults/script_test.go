@@ -40,13 +40,17 @@ func TestMembersThatHaveToBeNearEachOtherAreWhateverGoesWrong(t *testing.T) {
 	faulttest.FindsNothing(t, TopologyCampaign(), 11, 5)
 }
 
+func TestLargeGangsHaveRoomInTimeWhateverGoesWrong(t *testing.T) {
+	faulttest.FindsNothing(t, BookingCampaign(), 9, 4)
+}
+
 func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 	for seed := range uint64(50) {
-		for _, write := range []func(uint64) *script{write, writeAhead, writeNative, writeTopology} {
+		for _, write := range []func(uint64) *script{write, writeAhead, writeNative, writeTopology, writeBooking} {
 			diff := cmp.Diff(
 				write(seed),
 				write(seed),
-				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}, tree{}, nearness{}),
+				cmp.AllowUnexported(script{}, setup{}, event{}, moment{}, gang{}, tree{}, nearness{}, small{}),
 				cmpopts.IgnoreFields(event{}, "do"),
 			)
 			if diff != "" {
@@ -59,8 +63,8 @@ func TestAScriptIsAFunctionOfItsSeed(t *testing.T) {
 func TestEveryFaultIsDrawn(t *testing.T) {
 	drawn := map[faultcampaign.Fault]bool{}
 	held, atCommit, nominated, lifted := 0, 0, 0, 0
-	for seed := range uint64(900) {
-		s := []func(uint64) *script{write, writeAhead, writeNative}[seed%3](seed / 3)
+	for seed := range uint64(1200) {
+		s := []func(uint64) *script{write, writeAhead, writeNative, writeBooking}[seed%4](seed / 4)
 		for _, e := range s.events {
 			drawn[e.fault] = true
 			switch m := e.moment; {

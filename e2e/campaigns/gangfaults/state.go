@@ -299,6 +299,9 @@ func (s *state) standing(key groupKey) standing {
 		}
 		g.count(pod)
 	}
+	if exists && group.status.phase == "Finished" && g.bound+len(g.pending) == 0 {
+		g.reason = cmp.Or(g.reason, "it had finished before more was asked of it")
+	}
 	if !exists || key.label == native {
 		g.reason = cmp.Or(s.reasonOf(g.pending), group.reason)
 	}

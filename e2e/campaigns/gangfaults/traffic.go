@@ -47,16 +47,17 @@ type traffic struct {
 	calls     []*call
 	held      map[string]int // bind calls that have reached muster, by gang
 	committed map[string]bool
+	booked    map[string]bool                       // gangs that muster has booked room for
 	asked     map[faultcampaign.Verb]map[string]int // of the API server by muster, about members, by gang
 	spoiled   map[string][]time.Time                // of these, to which something happened
-	changed   chan struct{}                         // closed when held, committed or asked change
+	changed   chan struct{}                         // closed when held, committed, booked or asked change
 }
 
 func newTraffic(calm context.Context, s *script) *traffic {
 	t := &traffic{
 		Calls: faultcampaign.NewCalls(calm, s.trouble), slow: s.slow, lets: binding,
 		late: map[string][]context.Context{}, writes: map[string][]time.Time{},
-		held: map[string]int{}, committed: map[string]bool{}, changed: make(chan struct{}),
+		held: map[string]int{}, committed: map[string]bool{}, booked: map[string]bool{}, changed: make(chan struct{}),
 		asked: map[faultcampaign.Verb]map[string]int{nomination: {}, gateLift: {}}, spoiled: map[string][]time.Time{},
 	}
 	if s.setup.ahead() {
@@ -73,7 +74,7 @@ func (t *traffic) await(ctx context.Context, m moment) {
 	for {
 		t.mu.Lock()
 		come := t.held[m.gang] >= m.held && (t.committed[m.gang] || !m.committed) &&
-			t.asked[nomination][m.gang] >= m.nominated && t.asked[gateLift][m.gang] >= m.lifted
+			(t.booked[m.gang] || !m.booked) && t.asked[nomination][m.gang] >= m.nominated && t.asked[gateLift][m.gang] >= m.lifted
 		changed := t.changed
 		t.mu.Unlock()
 		if come {
@@ -85,6 +86,14 @@ func (t *traffic) await(ctx context.Context, m moment) {
 		case <-changed:
 		}
 	}
+}
+
+// book notes that muster has booked room for a gang.
+func (t *traffic) book(gang string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.booked[gang] = true
+	t.tell()
 }
 
 func (t *traffic) tell() {

@@ -76,7 +76,10 @@ func Capabilities() ([]*Capability, error) {
 			Name: "operators", Short: []Tests{{Packages: "./gang/operators/... ./gang/membership"}, {Packages: "./cluster ./gang"}},
 		},
 		{Name: "topology", Short: []Tests{{Packages: "./placement/topology ./gang ./api/scheduling/v1alpha1 ./rescheduler/planner"}}},
-		{Name: "backfill", Short: []Tests{{Packages: "./placement/runtimes ./rescheduler/reservation ./server/backfill ./server/extender"}}},
+		{
+			Name: "backfill", Short: []Tests{{Packages: "./placement/runtimes ./rescheduler/reservation ./server/backfill ./server/extender"}},
+			Campaigns: map[string]func() faultcampaign.Campaign{"": gangfaults.BookingCampaign},
+		},
 		{
 			Name: "people", Short: []Tests{{Packages: "./gang/status ./gang/membership ./gang/operators"}, {Packages: "./gang ./gang/core"}},
 		},

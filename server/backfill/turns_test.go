@@ -1,0 +1,43 @@
+package backfill_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"muster.dev/muster/server/backfill/backfilltest"
+)
+
+// Few of them are tried in vain again and again, and many never have all been.
+func TestOlderGangsThatFitNowhereCostNoOtherGangItsBooking(t *testing.T) {
+	for count, namespace := range map[int]string{20: "tenant", 60: "default", 120: "tenant"} {
+		run(t, 10*time.Second, func(w *world) {
+			b := &busy{world: w, says: time.Minute}
+			b.fill()
+			for i := range count {
+				name := fmt.Sprint("hopeless-", i)
+				w.Queue(backfilltest.Pod(name, 0, backfilltest.InGang(name, 1), func(p *corev1.Pod) {
+					p.Namespace = namespace
+					p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("100")
+				}))
+			}
+			b.Pass(2, b.come, forLong("g"))
+			b.gangOf("g", 80)
+			lost, had := 0, false
+			for range 110 {
+				b.Pass(1, b.come, forLong("g"))
+				booked := w.Booker.Booked().Pods > 0
+				if had && !booked {
+					lost++
+				}
+				had = booked
+			}
+			if started := b.started("g"); lost != 1 || started != 80 { // the booking ends with the start
+				t.Errorf("behind %d gangs of %s that fit nowhere a booking is lost %d times, and %d of 80 members are bound", count, namespace, lost, started)
+			}
+		})
+	}
+}
