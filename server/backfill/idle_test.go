@@ -19,7 +19,7 @@ import (
 	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/backfill"
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // heldBack is a gang of one pod that has room once another pod has ended, and does not start.
@@ -47,9 +47,9 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 	run(t, 0, func(w *world) {
 		none := func(int) {}
 		w.Nodes(4, 2)
-		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(backfilltest.Pod("g-0", 0))}
+		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
 		h.waits.Store(true)
-		w.Queue(backfilltest.Pod("first", 20*time.Second))
+		w.Queue(simulation.Pod("first", 20*time.Second))
 		b := backfill.New(backfill.Options{
 			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: w.Cluster,
 			Gangs: h, Room: h, History: w.History, After: time.Second,

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"muster.dev/muster/server/backfill/backfilltest"
+	"muster.dev/muster/server/simulation"
 )
 
 // Few of them are tried in vain again and again, and many never have all been.
@@ -19,7 +19,7 @@ func TestOlderGangsThatFitNowhereCostNoOtherGangItsBooking(t *testing.T) {
 			b.fill()
 			for i := range count {
 				name := fmt.Sprint("hopeless-", i)
-				w.Queue(backfilltest.Pod(name, 0, backfilltest.InGang(name, 1), func(p *corev1.Pod) {
+				w.Queue(simulation.Pod(name, 0, simulation.InGang(name, 1), func(p *corev1.Pod) {
 					p.Namespace = namespace
 					p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("100")
 				}))
