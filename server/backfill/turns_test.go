@@ -36,7 +36,7 @@ func TestOlderGangsThatFitNowhereCostNoOtherGangItsBooking(t *testing.T) {
 				had = booked
 			}
 			if started := b.started("g"); lost != 1 || started != 80 { // the booking ends with the start
-				t.Errorf("behind %d gangs of %s that fit nowhere a booking is lost %d times, and %d of 80 members are bound", count, namespace, lost, started)
+				t.Errorf("behind %d gangs of %s a booking is lost %d times, and %d of 80 members are bound", count, namespace, lost, started)
 			}
 		})
 	}

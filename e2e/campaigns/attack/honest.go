@@ -134,8 +134,8 @@ func (h *honest) run(ctx context.Context, pod *corev1.Pod) error {
 	over := is && now.Sub(began) >= runs
 	if over {
 		status = fmt.Sprintf(
-			`{"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "image": "", "imageID": "", "ready": false, "restartCount": 0, `+
-				`"state": {"terminated": {"exitCode": 0, "finishedAt": %q}}}]}}`, now.UTC().Format(time.RFC3339),
+			`{"status": {"phase": "Succeeded", "containerStatuses": [{"name": "main", "image": "", "imageID": "", "ready": false, `+
+				`"restartCount": 0, "state": {"terminated": {"exitCode": 0, "finishedAt": %q}}}]}}`, now.UTC().Format(time.RFC3339),
 		)
 	}
 	if is && !over {

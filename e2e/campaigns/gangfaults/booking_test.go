@@ -137,7 +137,8 @@ func TestPodsThatTakeNoRoomOfAGangAreNotHeldBack(t *testing.T) {
 
 func TestNobodyIsEvictedForRoomInTime(t *testing.T) {
 	evicted := func(by string) []entry {
-		return newTale().pod("victim", single, bound).pod("member").pod("urgent", single, func(p *corev1.Pod) { p.Spec.Priority = new(int32(1)) }).
+		higher := func(p *corev1.Pod) { p.Spec.Priority = new(int32(1)) }
+		return newTale().pod("victim", single, bound).pod("member").pod("urgent", single, higher).
 			tell(entry{event: &corev1.Event{
 				InvolvedObject: corev1.ObjectReference{UID: types.UID("victim"), Name: "victim"}, Reason: "Preempted", Message: by,
 			}}).entries

@@ -34,8 +34,8 @@ const (
 
 const (
 	// mostRounds is for how many rounds a gang may wait that could start. In a round one small pod ends for each that has room at once, and
-	// leaves room that the gang could have had. A gang that could have no booking once gives way to others for half a minute, which is ten rounds
-	// or so, and that may happen more than once.
+	// leaves room that the gang could have had. A gang that could have no booking once gives way to others for half a minute, which is ten
+	// rounds or so, and that may happen more than once.
 	mostRounds = 45
 	// mostLooks is for how many looks on end something may be that muster ends as soon as it sees it.
 	mostLooks = 20
@@ -131,7 +131,7 @@ func judgeOwners(all []look, beside []muster.RoomInTime, behind time.Duration) (
 		}
 	}
 	if booked > 1 { // one may be from when its term ended
-		findings = append(findings, faultcampaign.Found(notLeaderFound, "of %d looks at one that stands by, %d see a booking", len(beside), booked))
+		findings = append(findings, faultcampaign.Found(notLeaderFound, "%d of %d looks at one that stands by see a booking", booked, len(beside)))
 	}
 	return findings
 }

@@ -2,7 +2,8 @@
 // LANES shape it. KIND=extender has the scheduler call muster, KIND=devices has it do so where members of
 // gangs claim devices, KIND=native where gangs are Kubernetes' own groups, KIND=topology where nodes stand in racks and
 // members have to be near each other, KIND=booking where small pods keep the cluster busy and large gangs have room booked,
-// and KIND=plain has schedulers that know nothing of it; without it all come, one after the other. The exit status is 1 when it finds something.
+// and KIND=plain has schedulers that know nothing of it; without it all come, one after the other. The exit status is 1 when
+// it finds something.
 package main
 
 import (
