@@ -53,7 +53,7 @@ func (o Object) groupKind() schema.GroupKind {
 	return version.WithKind(o.Text("kind")).GroupKind()
 }
 
-// ofDeployment returns the label by which pods of one revision of a Deployment are told from those of another.
+// ofDeployment returns the label by which a Deployment tells pods of its revisions apart.
 func ofDeployment(object Object, _ *Template, _ int32) map[string]string {
 	if object.Text("kind") != "Deployment" {
 		return nil

@@ -91,8 +91,8 @@ func shareOf(kept cluster.Resources, snap *cluster.Snapshot) (share float64) {
 	return share
 }
 
-// costs are the shares of all nodes that bookings have kept idle, by the namespaces of the gangs: averages in which a time that lies an hour
-// back counts half. Nobody else reads them.
+// costs are the shares of all nodes that bookings have kept idle, by the namespaces of the gangs: averages in which a time that lies an
+// hour back counts half. Nobody else reads them.
 type costs struct {
 	most   float64 // from which on a namespace gets no booking, 0 for ever
 	share  *prometheus.GaugeVec

@@ -101,10 +101,10 @@ func (l *line) ratio(first, second *Run) string {
 	if !l.times {
 		return "-"
 	}
-	switch a, b := l.value(first), l.value(second); {
-	case a == b:
+	switch a, b := l.value(first), l.value(second); a {
+	case b:
 		return "1.00"
-	case a == 0:
+	case 0:
 		return "-"
 	default:
 		return fmt.Sprintf("%.2f", b/a)

@@ -51,7 +51,8 @@ type Part struct {
 	// Wanted is how many have to have a place, of this gang and of gangs that start with it, and Found how many do now.
 	Wanted int `json:"wanted"`
 	Found  int `json:"found"`
-	// Places are the places of the pods. With AfterEvictions, AfterMoves and Later they are there then, and with others pods that do not wait have them.
+	// Places are the places of the pods. With AfterEvictions, AfterMoves and Later they are there then, and with others pods that do not
+	// wait have them.
 	Places []Place `json:"places,omitempty"`
 	// Evicted is how many pods of lower priority are evicted at most.
 	Evicted int `json:"evicted,omitempty"`
@@ -64,8 +65,8 @@ type Part struct {
 	By        time.Time `json:"by,omitzero"`
 	Ends      int       `json:"ends,omitempty"`
 	Last      string    `json:"last,omitempty"`
-	// More are the nodes that would help. Doubtful says that so many were tried and do not, so that it takes more, or others. Unknown says
-	// that there is room, too, once pods have ended whose ends are not known.
+	// More are the nodes that would help. Doubtful says that they were tried and do not: it takes more, or others. Unknown says that
+	// there is room, too, once pods have ended whose ends are not known.
 	More     []More `json:"more,omitempty"`
 	Doubtful bool   `json:"doubtful,omitempty"`
 	Unknown  bool   `json:"unknown,omitempty"`

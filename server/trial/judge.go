@@ -60,12 +60,7 @@ func (w *World) judge(b *batch, now *gang.Outlook, seeks bool) (Part, error) {
 		return part, err
 	}
 	part.Why = why(now, "now")
-	if f := w.forecast(b); f != nil && f.Outcome == backfill.Later {
-		part.Outcome, part.At, part.InSeconds, part.Ends, part.Last = Later, f.At, f.InSeconds, f.Ends, f.Last
-		if f.Varies() {
-			part.By = f.By
-		}
-	}
+	w.forecast(b, &part)
 	if moved, err := w.move(b, &part); moved || err != nil {
 		return part, err
 	}
@@ -104,18 +99,22 @@ func (w *World) whyNot(b *batch) string {
 	return "no places are sought for it"
 }
 
-// forecast returns when a batch would start, nil when nothing can be said.
-func (w *World) forecast(b *batch) *backfill.Forecast {
+// forecast says when a batch would start, unless nothing can be said.
+func (w *World) forecast(b *batch, part *Part) {
 	forecasts, ok := w.booker.When(b.key.NamespacedName)
 	if !ok {
-		return nil
+		return
 	}
 	for i := range forecasts.Gangs {
-		if forecasts.Gangs[i].Label == b.key.Label {
-			return &forecasts.Gangs[i]
+		f := &forecasts.Gangs[i]
+		if f.Label != b.key.Label || f.Outcome != backfill.Later {
+			continue
+		}
+		part.Outcome, part.At, part.InSeconds, part.Ends, part.Last = Later, f.At, f.InSeconds, f.Ends, f.Last
+		if f.Varies() {
+			part.By = f.By
 		}
 	}
-	return nil
 }
 
 // evict finds out whether a batch has room once pods of lower priority are gone, the lowest first, and has it count there without them.

@@ -178,7 +178,7 @@ func (a *addition) set(counts []int) error {
 
 // copyOf returns a copy of a node, and of the pods on it that come with it.
 func (a *addition) copyOf(like, number int) []runtime.Object {
-	node := a.like[like].Node.DeepCopy()
+	node := a.like[like].DeepCopy()
 	node.Name = fmt.Sprintf("muster-try-%d-%d", like, number)
 	node.UID = types.UID(node.Name)
 	if node.Labels[corev1.LabelHostname] != "" {
@@ -187,7 +187,7 @@ func (a *addition) copyOf(like, number int) []runtime.Object {
 	objects := []runtime.Object{node}
 	for _, pod := range a.like[like].Pods {
 		if planner.GoesWithNode(pod) {
-			with := pod.Pod.DeepCopy()
+			with := pod.DeepCopy()
 			with.Name += "-" + node.Name
 			with.UID += "-" + node.UID
 			with.Spec.NodeName = node.Name

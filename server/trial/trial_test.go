@@ -338,7 +338,12 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",
 	} {
 		const class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1}"
-		if _, err := newWorld(t, onNode("n1", "{}"), running("a", "n1", "1", ""), class).Try([]byte("# YAML\n"+manifest), "default"); err == nil ||
+		if _, err := newWorld(
+			t,
+			onNode("n1", "{}"),
+			running("a", "n1", "1", ""),
+			class,
+		).Try([]byte("# YAML\n"+manifest), "default"); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want that it says %q", manifest, err, want)
 		}

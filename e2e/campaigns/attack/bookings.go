@@ -185,13 +185,13 @@ func member(gang string, i int, change ...func(*corev1.Pod)) *corev1.Pod {
 }
 
 // raise creates a gang of half of the hall as the tenant, unless it is there.
-func (g *ground) raise(ctx context.Context, gang string, change ...func(*corev1.Pod)) error {
+func (g *ground) raise(ctx context.Context, gang string) error {
 	err := g.createGroup(ctx, g.tenant.dynamic, newGroup(tenantNamespace, gang, hall/2))
 	if err != nil && !apierrors.IsAlreadyExists(errors.Unwrap(err)) {
 		return err
 	}
 	for i := range hall / 2 {
-		if err := g.submit(ctx, member(gang, i, change...)); err != nil {
+		if err := g.submit(ctx, member(gang, i)); err != nil {
 			return err
 		}
 	}

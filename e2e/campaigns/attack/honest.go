@@ -120,7 +120,7 @@ func isHonest(pod *corev1.Pod) bool { return len(pod.Name) > 7 && pod.Name[:7] =
 func (h *honest) run(ctx context.Context, pod *corev1.Pod) error {
 	name, now := pod.Namespace+"/"+pod.Name, time.Now()
 	runs, err := time.ParseDuration(pod.Annotations[endsAnnotation])
-	if err != nil || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
+	if ends := err == nil; !ends || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
 		return nil
 	}
 	h.mu.Lock()

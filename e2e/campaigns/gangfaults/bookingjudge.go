@@ -131,7 +131,10 @@ func judgeOwners(all []look, beside []muster.RoomInTime, behind time.Duration) (
 		}
 	}
 	if booked > 1 { // one may be from when its term ended
-		findings = append(findings, faultcampaign.Found(notLeaderFound, "%d of %d looks at one that stands by see a booking", booked, len(beside)))
+		findings = append(
+			findings,
+			faultcampaign.Found(notLeaderFound, "%d of %d looks at one that stands by see a booking", booked, len(beside)),
+		)
 	}
 	return findings
 }
@@ -271,8 +274,12 @@ func (b *books) figures(out io.Writer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range []struct{ name, found string }{
-		{"reserve_starved", starvedFound}, {"reserve_without_owner", ownerlessFound}, {"reserve_by_followers", notLeaderFound},
-		{"reserve_kept_idle", keptIdleFound}, {"reserve_held_back", heldBackFound}, {"reserve_evicted", evictedFound},
+		{"reserve_starved", starvedFound},
+		{"reserve_without_owner", ownerlessFound},
+		{"reserve_by_followers", notLeaderFound},
+		{"reserve_kept_idle", keptIdleFound},
+		{"reserve_held_back", heldBackFound},
+		{"reserve_evicted", evictedFound},
 	} {
 		fmt.Fprintf(out, "figure %s=%d\n", f.name, b.found[f.found])
 	}

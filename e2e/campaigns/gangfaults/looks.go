@@ -43,8 +43,7 @@ type look struct {
 type looks struct {
 	*churn
 
-	run  *run
-	open bool // muster said at the last look that room is booked
+	run *run
 
 	mu     sync.Mutex
 	calm   bool

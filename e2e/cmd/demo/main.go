@@ -52,8 +52,7 @@ func run(ctx context.Context) error {
 		play.Env = slices.DeleteFunc(play.Env, func(v string) bool { return strings.HasPrefix(v, beganEnv+"=") })
 	}
 	err = play.Run()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	if _, ended := errors.AsType[*exec.ExitError](err); ended {
 		return errPlayed
 	}
 	return err

@@ -190,7 +190,7 @@ func (t *table) shares(j *Job) error {
 	if err != nil {
 		return err
 	}
-	cpus, memory, err := tres["cpu"], tres["mem"]/float64(j.Pods), error(nil)
+	cpus, memory := tres["cpu"], tres["mem"]/float64(j.Pods)
 	for _, column := range []string{"alloccpus", "ncpus", "reqcpus"} { // the last one that is there
 		if cpus, err = parse(t, column, cpus, number); err != nil {
 			return err
@@ -247,7 +247,7 @@ func (t *table) tres() (map[string]float64, error) {
 }
 
 // memoryForm is an amount of memory as sacct prints it.
-var memoryForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([KMGTP]?)([cn]?)$`) //nolint:gochecknoglobals // a constant
+var memoryForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([KMGTP]?)([cn]?)$`)
 
 // reqMem reads an amount of memory in bytes, and what it is for: each CPU (c), each node (n), as Slurm said until 21.08, or the job (0).
 // Without a unit it is megabytes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,7 +109,6 @@ func (n *Nodes) Total(name corev1.ResourceName) (total float64) {
 type builder struct {
 	trace Trace
 	pods  int
-	first time.Time // the earliest stamp, of jobs that come at times of day
 }
 
 func newBuilder() *builder { return &builder{trace: Trace{LeftOut: map[string]int{}}} }
@@ -135,11 +135,11 @@ func (b *builder) finish(name string) (*Trace, error) {
 	jobs := b.trace.Jobs
 	slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.At, b.At) })
 	if len(jobs) == 0 {
-		why := "there are no jobs"
+		why := []string{"there are no jobs"}
 		for _, reason := range slices.Sorted(maps.Keys(b.trace.LeftOut)) {
-			why += fmt.Sprintf("; left out: %d that %s", b.trace.LeftOut[reason], reason)
+			why = append(why, fmt.Sprintf("left out: %d that %s", b.trace.LeftOut[reason], reason))
 		}
-		return nil, fmt.Errorf("%s: %s", name, why)
+		return nil, fmt.Errorf("%s: %s", name, strings.Join(why, "; "))
 	}
 	if span := b.trace.Span(); span > LongestSpan {
 		return nil, fmt.Errorf("%s: jobs come over %s, which is more than %s", name, span, LongestSpan)
