@@ -46,9 +46,9 @@ A trace is one of three, by what it looks like, or by --trace-format:
          Its user is its namespace. With Priority among the columns, that is the priority of its
          pods, 1000000000 at most. Jobs that never ran, or run still, are left out and counted.
   dump   What 'kubectl get nodes,pods -A -o yaml' prints. Pods that have ended are replayed, pods of
-         one owner that came together as one job, and as a gang if they are marked as one. Others
-         are left out and counted, but for pods of DaemonSets, which stay on their nodes. The nodes
-         are the ones of the dump, unless --nodes names others.
+         one owner that came together as one job, and as a gang if they are marked as one. Pods of
+         DaemonSets stay on their nodes. Others are left out and counted. The nodes are the ones of
+         the dump, unless --nodes names others.
 
 --nodes is a dump of nodes, or says how many there are and what each has. What a job's true runtime
 is, only the clock knows: muster goes by what the job says and by what it learned, as ever.

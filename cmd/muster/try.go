@@ -16,11 +16,10 @@ import (
 
 // What the exit status of 'muster try' tells, beside success, of the pods that fare worst.
 const (
-	exitNever      = 3
-	exitAfterMoves = 4
-	exitLater      = 5
-	exitMoreNodes  = 6
-	// exitAfterEvictions came later than the others.
+	exitNever          = 3
+	exitAfterMoves     = 4
+	exitLater          = 5
+	exitMoreNodes      = 6
 	exitAfterEvictions = 7
 )
 

@@ -35,7 +35,7 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 	s := &Set{owners: map[schema.GroupKind]*Kind{}, groups: map[schema.GroupKind]*Kind{}, makers: map[schema.GroupKind]*Kind{}}
 	for i := range all {
 		kind := &all[i]
-		s.make(kind)
+		s.addMaker(kind)
 		if !slices.Contains(on, kind.Name) && len(kind.Steps) == 0 {
 			s.off = append(s.off, kind)
 			continue
@@ -56,8 +56,8 @@ func NewSet(all []Kind, on []config.GangKind) *Set {
 	return s
 }
 
-// make notes how pods of a kind are made.
-func (s *Set) make(kind *Kind) {
+// addMaker notes how pods of a kind are made.
+func (s *Set) addMaker(kind *Kind) {
 	if kind.Dress == nil {
 		return
 	}

@@ -16,14 +16,19 @@ import (
 // isModest reports whether pods ask for no more than half of what all nodes have together, of each resource: a larger gang keeps
 // nobody waiting.
 func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
-	asked, all := cluster.Resources{}, cluster.Resources{}
+	asked := cluster.Resources{}
 	for _, place := range places {
 		asked = asked.Plus(&place.Pod.Requests)
 	}
+	return within(asked.Plus(&asked), offered(snap))
+}
+
+// offered sums up what nodes offer to pods.
+func offered(snap *cluster.Snapshot) (all cluster.Resources) {
 	for node := range snap.Nodes() {
 		all = all.Plus(&node.Allocatable)
 	}
-	return within(asked.Plus(&asked), all)
+	return all
 }
 
 // within reports whether what is asked for is no more than what there is, of each resource that is asked for.
@@ -73,10 +78,7 @@ func keptIdle(b *reservation.Booking, snap *cluster.Snapshot) (pods int, kept cl
 
 // shareOf returns the share that resources are of what all nodes have together: of the resource with the largest one.
 func shareOf(kept cluster.Resources, snap *cluster.Snapshot) (share float64) {
-	all := cluster.Resources{}
-	for node := range snap.Nodes() {
-		all = all.Plus(&node.Allocatable)
-	}
+	all := offered(snap)
 	larger := func(kept, all int64) {
 		if kept > 0 && all > 0 {
 			share = max(share, float64(kept)/float64(all))

@@ -108,7 +108,7 @@ func (w *World) more(b *batch, part *Part, like []*cluster.Node, missing int) er
 	if len(like) == 0 {
 		return nil
 	}
-	added := newAddition(w, like)
+	added := addition{w, like, make([]int, len(like))}
 	var err error
 	fits := func(counts []int) bool {
 		if err == nil {
@@ -149,10 +149,6 @@ type addition struct {
 	world  *World
 	like   []*cluster.Node
 	counts []int
-}
-
-func newAddition(w *World, like []*cluster.Node) *addition {
-	return &addition{w, like, make([]int, len(like))}
 }
 
 // set has there be a number of nodes like each.

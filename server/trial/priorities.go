@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -52,6 +51,17 @@ func (p *priorities) learn(ctx context.Context, client kubernetes.Interface, log
 
 func isPriorityClass(object operators.Object) bool { return object.Text("kind") == "PriorityClass" }
 
+// classesFirst orders priority classes before the pods that name them.
+func classesFirst(a, b operators.Object) int {
+	switch is := isPriorityClass(a); {
+	case is == isPriorityClass(b):
+		return 0
+	case is:
+		return -1
+	}
+	return 1
+}
+
 // add adds a class that comes with the pods.
 func (p *priorities) add(object operators.Object) error {
 	class := &schedulingv1.PriorityClass{}
@@ -85,10 +95,7 @@ func (p *priorities) dumped() cluster.CustomKind {
 	}
 }
 
-// errPriority says that the API server would refuse a pod.
-var errPriority = errors.New("spec.priorityClassName: there is no PriorityClass")
-
-// give gives a pod without a priority that of its class.
+// give gives a pod without a priority that of its class. The error says that the API server would refuse the pod.
 func (p *priorities) give(pod *corev1.Pod) error {
 	if pod.Spec.Priority != nil {
 		return nil
@@ -104,7 +111,7 @@ func (p *priorities) give(pod *corev1.Pod) error {
 			pod.Spec.PreemptionPolicy = class.PreemptionPolicy
 		}
 	case pod.Spec.PriorityClassName != "" && p.known:
-		return fmt.Errorf("%w %s", errPriority, pod.Spec.PriorityClassName)
+		return fmt.Errorf("spec.priorityClassName: there is no PriorityClass %s", pod.Spec.PriorityClassName)
 	}
 	return nil
 }

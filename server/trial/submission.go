@@ -73,14 +73,13 @@ func (w *World) submit(manifest []byte, namespace string) ([]batch, error) {
 			s.there.Insert(pod.FullName())
 		}
 	}
-	pods := slices.DeleteFunc(slices.Clone(objects), isPriorityClass)
-	for _, object := range slices.DeleteFunc(objects, func(o operators.Object) bool { return !isPriorityClass(o) }) {
-		if err := w.classes.add(object); err != nil {
-			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
+	slices.SortStableFunc(objects, classesFirst)
+	for _, object := range objects {
+		add := s.add
+		if isPriorityClass(object) {
+			add = w.classes.add
 		}
-	}
-	for _, object := range pods {
-		if err := s.add(object); err != nil {
+		if err := add(object); err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(object), err)
 		}
 	}

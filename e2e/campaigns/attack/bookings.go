@@ -100,17 +100,9 @@ func (g *ground) amidHonest(ctx context.Context, do mischief) (k keptIdle, err e
 		return k, err
 	}
 	began = time.Now()
-	var failed error
-	err = amid(ctx, machineTick, func(ctx context.Context, i int) {
-		if err := g.disturb(ctx, do, i+1, &k); err != nil && ctx.Err() == nil {
-			failed = err
-		}
-	}, func() error {
-		k.stuck = others.goOn(ctx, generations)
-		return nil
-	})
+	err = g.disturbed(ctx, do, &k, func() { k.stuck = others.goOn(ctx, generations) })
 	took := time.Since(began)
-	if err = errors.Join(err, failed); err != nil || k.stuck != "" {
+	if err != nil || k.stuck != "" {
 		return k, err
 	}
 	after, err := g.muster.RoomInTime(ctx)
@@ -120,6 +112,20 @@ func (g *ground) amidHonest(ctx context.Context, do mischief) (k keptIdle, err e
 		return k, err
 	}
 	return k, g.startsBehind(ctx, do, &k)
+}
+
+// disturbed does the mischief again and again while something goes on.
+func (g *ground) disturbed(ctx context.Context, do mischief, k *keptIdle, goesOn func()) error {
+	var failed error
+	err := amid(ctx, machineTick, func(ctx context.Context, i int) {
+		if err := g.disturb(ctx, do, i+1, k); err != nil && ctx.Err() == nil {
+			failed = err
+		}
+	}, func() error {
+		goesOn()
+		return nil
+	})
+	return errors.Join(err, failed)
 }
 
 // disturb does the mischief once more, and looks how much is booked for the tenant.
@@ -144,18 +150,11 @@ func (g *ground) startsBehind(ctx context.Context, do mischief, k *keptIdle) err
 		}
 		members = append(members, made)
 	}
-	var failed error
-	err := amid(ctx, machineTick, func(ctx context.Context, i int) {
-		if err := g.disturb(ctx, do, i+1, k); err != nil && ctx.Err() == nil {
-			failed = err
-		}
-	}, func() error {
+	return g.disturbed(ctx, do, k, func() {
 		if waited, started := g.awaitBound(ctx, members...); !started {
 			k.waited = fmt.Sprintf("%s/good, in %s", othersNamespace, waited.Round(time.Second))
 		}
-		return nil
 	})
-	return errors.Join(err, failed)
 }
 
 // goOn returns when all honest pods have been replaced some times, and else what waits.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,13 +115,19 @@ func (h *honest) turn(ctx context.Context) error {
 	return nil
 }
 
-func isHonest(pod *corev1.Pod) bool { return len(pod.Name) > 7 && pod.Name[:7] == "honest-" }
+func isHonest(pod *corev1.Pod) bool { return strings.HasPrefix(pod.Name, "honest-") }
+
+// runtimeOf is for how long machines run a pod. It reports false for one that they do not run.
+func runtimeOf(pod *corev1.Pod) (time.Duration, bool) {
+	runs, err := time.ParseDuration(pod.Annotations[endsAnnotation])
+	return runs, err == nil && pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded
+}
 
 // run has a pod begin to run that is bound, and end when its time is over. Ended pods are deleted once muster may have learned of them.
 func (h *honest) run(ctx context.Context, pod *corev1.Pod) error {
 	name, now := pod.Namespace+"/"+pod.Name, time.Now()
-	runs, err := time.ParseDuration(pod.Annotations[endsAnnotation])
-	if ends := err == nil; !ends || pod.Spec.NodeName == "" || pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
+	runs, run := runtimeOf(pod)
+	if !run {
 		return nil
 	}
 	h.mu.Lock()
@@ -141,7 +148,7 @@ func (h *honest) run(ctx context.Context, pod *corev1.Pod) error {
 	if is && !over {
 		return nil
 	}
-	_, err = h.g.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, strategicMerge, []byte(status), metav1.PatchOptions{}, "status")
+	_, err := h.g.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, strategicMerge, []byte(status), metav1.PatchOptions{}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil

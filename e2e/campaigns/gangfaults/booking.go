@@ -217,5 +217,5 @@ func (l *lane) standBy(ctx context.Context, look func(muster.RoomInTime)) error 
 	return other.Crash()
 }
 
-// isBooking reports whether an event of a gang's life comes while room is booked for it, as most do.
-func (w *writer) isBooking() bool { return w.setup.booking && w.rand.IntN(4) > 0 }
+// drawBooked draws whether an event of a gang's life comes while room is booked for it, as most do.
+func (w *writer) drawBooked() bool { return w.setup.booking && w.rand.IntN(4) > 0 }

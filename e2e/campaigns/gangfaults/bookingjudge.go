@@ -36,7 +36,7 @@ const (
 	// mostRounds is for how many rounds a gang may wait that could start. In a round one small pod ends for each that has room at once, and
 	// leaves room that the gang could have had. A gang that could have no booking once gives way to others for half a minute, which is ten
 	// rounds or so, and that may happen more than once.
-	mostRounds = 45
+	mostRounds = 30
 	// mostLooks is for how many looks on end something may be that muster ends as soon as it sees it.
 	mostLooks = 20
 	// mostIdle is how long a gang may have a booking and all its room in the calm, and not start: twice what muster gives it.

@@ -242,7 +242,7 @@ func (w *writer) someGang() *gang {
 // or lets it go.
 func (w *writer) someTime(g *gang) (time.Duration, moment) {
 	at := w.within(w.length())
-	if w.isBooking() {
+	if w.drawBooked() {
 		return 0, moment{gang: g.name, booked: true}
 	}
 	if w.rand.IntN(2) == 0 {

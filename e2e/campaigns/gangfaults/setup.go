@@ -56,7 +56,5 @@ func skewOf(seed uint64) time.Duration {
 	return []time.Duration{0, wrong, -wrong}[seed/seedsPerSetup%3]
 }
 
-const (
-	// seedsPerSetup is how many seeds in a row have one setup.
-	seedsPerSetup = 4
-)
+// seedsPerSetup is how many seeds in a row have one setup.
+const seedsPerSetup = 4

@@ -1,10 +1,12 @@
 package trace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,26 +17,11 @@ import (
 // resourcePrefix begins the names of columns of any resource.
 const resourcePrefix = "resource:"
 
-// Column is one of a table of ours.
-type Column struct{ Name, Means string }
-
-// Columns are what a table of ours may have, in any order.
-func Columns() []Column {
-	return []Column{
-		{"submit", "when the job comes: seconds or a duration since the start, or a time as in 2026-05-01T10:00:00Z"},
-		{"runtime", "how long it runs: seconds or a duration; only the end of its pods reads it"},
-		{"pods", "how many pods it has (1)"},
-		{"cpu", "what each asks for"},
-		{"memory", "the same"},
-		{"gpu", "the same, of nvidia.com/gpu"},
-		{resourcePrefix + "NAME", "the same, of any resource"},
-		{"name", "what it is called in answers"},
-		{"namespace", "where it is (default)"},
-		{"priority", "of its pods (0)"},
-		{"estimate", "how long it says that it runs; nothing where it says nothing"},
-		{"app", "what it is one of: jobs of one app run alike, so muster learns from them (the name)"},
-		{"gang", "whether its pods start together: true or false (true for several)"},
-		{"scheduler", "the schedulerName of its pods (that of the first profile)"},
+// columns returns what a table of ours may have, in any order. The help of the command says what each means.
+func columns() []string {
+	return []string{
+		"submit", "runtime", "pods", "cpu", "memory", "gpu", resourcePrefix + "NAME", "name", "namespace", "priority", "estimate", "app", "gang",
+		"scheduler",
 	}
 }
 
@@ -97,19 +84,13 @@ func (b *builder) stamp(name string, stamps map[*Job]time.Time) error {
 
 // knows checks the names of the columns.
 func (t *table) knows() error {
-	known := map[string]bool{}
-	var names []string
-	for _, c := range Columns() {
-		known[c.Name] = true
-		names = append(names, c.Name)
-	}
 	for _, column := range t.header {
 		resource, is := strings.CutPrefix(column, resourcePrefix)
 		if is && len(validation.IsQualifiedName(resource)) == 0 {
 			continue
 		}
-		if !known[column] || is {
-			return t.errorf("column %q is unknown; known are %s", column, strings.Join(names, ", "))
+		if is || !slices.Contains(columns(), column) {
+			return t.errorf("column %q is unknown; known are %s", column, strings.Join(columns(), ", "))
 		}
 	}
 	for _, column := range []string{"submit", "runtime"} {
@@ -142,22 +123,13 @@ func (t *table) job() (j *Job, stamp time.Time, err error) {
 	if j.Gang, errs[5] = parse(t, "gang", j.Pods > 1, yesOrNo); j.Pods == 1 {
 		j.Gang = false
 	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, stamp, firstOf(errs[:])
+	if err := cmp.Or(errs[:]...); err != nil {
+		return nil, stamp, err
 	}
 	if j.Namespace, err = parse(t, "namespace", "", namespace); err != nil {
 		return nil, stamp, err
 	}
 	return j, stamp, t.asks(j)
-}
-
-func firstOf(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // submitted reads a time since the start.

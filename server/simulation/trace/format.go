@@ -12,20 +12,17 @@ type Format string
 
 // The formats of traces.
 const (
-	CSV   Format = "csv"   // a table of ours: see [Columns]
+	CSV   Format = "csv"   // a table of ours
 	Sacct Format = "sacct" // what Slurm's sacct prints with --parsable2
 	Dump  Format = "dump"  // what 'kubectl get nodes,pods -A -o yaml' prints, or -o json
 )
-
-// Formats are all of them.
-func Formats() []Format { return []Format{CSV, Sacct, Dump} }
 
 // ParseFormat returns the format of a name; of "", the one that a text seems to have.
 func ParseFormat(name string, text []byte) (Format, error) {
 	switch f := Format(name); {
 	case name == "":
 		return formatOf(text), nil
-	case slices.Contains(Formats(), f):
+	case slices.Contains([]Format{CSV, Sacct, Dump}, f):
 		return f, nil
 	}
 	return "", fmt.Errorf("%q is none of csv, sacct and dump", name)

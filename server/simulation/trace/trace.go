@@ -141,9 +141,6 @@ func (b *builder) finish(name string) (*Trace, error) {
 		}
 		return nil, fmt.Errorf("%s: %s", name, strings.Join(why, "; "))
 	}
-	if span := b.trace.Span(); span > LongestSpan {
-		return nil, fmt.Errorf("%s: jobs come over %s, which is more than %s", name, span, LongestSpan)
-	}
 	for i, j := range jobs {
 		j.Number = i
 		if j.Name == "" {
