@@ -188,7 +188,8 @@ const (
 )
 
 // make returns the booking for the first of some gangs that can have one, nil for none. A gang that cannot makes way for the next ones
-// for a while, and costs no gang behind it the booking that it has.
+// for a while, and costs no gang behind it the booking that it has. The gang that had the booking is tried once more before it does: a
+// node that is away for a moment costs it no more than that moment.
 func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked, *reservation.Booking) {
 	now, vain := b.clock.Now(), map[membership.Key]time.Time{}
 	defer func() { b.vain = vain }()
@@ -210,7 +211,9 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 		if outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) && now.Sub(booked.From) < mostIdle {
 			return &booked, b.booking(&booked, &outlook, &ends.Estimates)
 		}
-		vain[key] = now.Add(atLeast)
+		if key != b.Booked().Key {
+			vain[key] = now.Add(atLeast)
+		}
 	}
 	return &Booked{}, nil
 }

@@ -2,6 +2,7 @@ package backfill_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -27,6 +28,7 @@ type heldBack struct {
 	*cluster.Cluster
 	member *cluster.Pod
 	waits  atomic.Bool
+	away   atomic.Bool // a node without which it has no room
 }
 
 func (h *heldBack) Report() []core.Summary {
@@ -38,10 +40,26 @@ func (h *heldBack) Outlook(_ membership.Key, ends []runtimes.End, _ bool) (gang.
 	if h.waits.Load() {
 		found.Ends = ends
 	}
+	if h.away.Load() {
+		found.Found = 0
+	}
 	return found, true
 }
 
 func (h *heldBack) Book(*reservation.Booking) {}
+
+// booker returns a Booker that runs until the test has ended.
+func (h *heldBack) booker(w *world) *backfill.Booker {
+	b := backfill.New(backfill.Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: w.Cluster,
+		Gangs: h, Room: h, History: w.History, After: time.Second,
+	})
+	ctx, cancel := context.WithCancel(w.Context())
+	ended := make(chan struct{})
+	go func() { b.Run(ctx); close(ended) }()
+	w.Cleanup(func() { cancel(); <-ended })
+	return b
+}
 
 func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 	run(t, 0, func(w *world) {
@@ -50,14 +68,7 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
 		h.waits.Store(true)
 		w.Queue(simulation.Pod("first", 20*time.Second))
-		b := backfill.New(backfill.Options{
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: w.Cluster,
-			Gangs: h, Room: h, History: w.History, After: time.Second,
-		})
-		ctx, cancel := context.WithCancel(w.Context())
-		ended := make(chan struct{})
-		go func() { b.Run(ctx); close(ended) }()
-		defer func() { cancel(); <-ended }()
+		b := h.booker(w)
 		for second := range 200 {
 			h.waits.Store(second < 20)
 			w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
@@ -67,6 +78,38 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 			case second >= 90 && booked > 0:
 				t.Errorf("%d s after it is free room is booked for %d pods", second-20, booked)
 			}
+		}
+	})
+}
+
+// A node that is away for a moment leaves it without room at one look.
+func TestAGangWithoutRoomForAMomentHasItBookedAgain(t *testing.T) {
+	run(t, 0, func(w *world) {
+		w.Nodes(4, 2)
+		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
+		h.waits.Store(true)
+		w.Queue(simulation.Pod("first", time.Minute))
+		b := h.booker(w)
+		change := func(second int) { w.Queue(simulation.Pod(fmt.Sprint("small-", second), time.Second)) }
+		runs := func(p *corev1.Pod) time.Duration {
+			if p.Name == "first" {
+				return time.Minute
+			}
+			return time.Second
+		}
+		lost := 0
+		for second := range 40 {
+			h.away.Store(second == 10 || second >= 20)
+			w.Pass(1, change, runs)
+			if booked := b.Booked().Pods; second >= 5 && booked == 0 {
+				lost++
+			}
+			if second == 19 && lost > 2 {
+				t.Errorf("a gang that had no room for a second has had none booked for %d", lost)
+			}
+		}
+		if lost < 18 {
+			t.Errorf("a gang without room for 20 s has had none booked for %d s alone", lost)
 		}
 	})
 }
