@@ -64,14 +64,14 @@ func (p *promises) by(now, lots time.Time, certain bool) time.Time {
 	p.mu.Lock()
 	past := slices.Sorted(slices.Values(p.past))
 	p.mu.Unlock()
-	ratio := 1.0
+	factor := 1.0
 	switch {
 	case len(past) >= leastPast:
-		ratio = runtimes.NineOfTen(past)
+		factor = runtimes.NineOfTen(past)
 	case !certain:
-		ratio = unproven
+		factor = unproven
 	}
-	return now.Add(time.Duration(ratio * float64(lots.Sub(now)))).Add(starting)
+	return now.Add(time.Duration(factor * float64(lots.Sub(now)))).Add(starting)
 }
 
 // forget forgets what was promised, and nothing that was learned.
@@ -114,12 +114,21 @@ func (p *promises) hold(gangs []core.Summary, now time.Time) {
 			waited, lots := now.Sub(promised.made), promised.lots.Sub(promised.made)
 			p.ratio.Observe(waited.Seconds() / promised.by.Sub(promised.made).Seconds())
 			if lots >= shortest {
-				p.past = append(p.past, max(0, waited-starting).Seconds()/lots.Seconds())
+				p.past = append(p.past, ratio(waited, lots))
 				p.past = p.past[max(0, len(p.past)-mostPast):]
 			}
 		}
 	}
 	p.of = waiting
+}
+
+// ratio returns how long a gang waited for its room, as a part of the wait by the lots. The time that a start takes is no error of
+// theirs: it does not grow with the wait.
+func ratio(waited, lots time.Duration) float64 {
+	if waited > lots {
+		waited = max(lots, waited-starting)
+	}
+	return waited.Seconds() / lots.Seconds()
 }
 
 // promise forecasts when a gang with a booking starts, unless that is being done.
