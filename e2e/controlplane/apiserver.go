@@ -38,7 +38,7 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 		"--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0",
 	}
-	if !cp.runsNodeLifecycle() {
+	if !cp.options.TaintsNodes() {
 		args = append(args, "--disable-admission-plugins=TaintNodesByCondition")
 	}
 	args = append(args, featureGates(cp.options.FeatureGates)...)

@@ -90,9 +90,9 @@ func (cp *ControlPlane) createAccounts(ctx context.Context) error {
 	return nil
 }
 
-// StartControllerManager starts kube-controller-manager again after StopControllerManager. It returns when the default
-// service account exists: from then on pods can be created.
-func (cp *ControlPlane) StartControllerManager(ctx context.Context) error {
+// StartControllerManager starts kube-controller-manager with controllers, and with the ones that pods of any namespace need.
+// It returns when the default service account exists: from then on pods can be created.
+func (cp *ControlPlane) StartControllerManager(ctx context.Context, controllers []string) error {
 	kubeconfig := cp.kubeconfig(controllerManagerUser)
 	args := []string{
 		"--kubeconfig=" + kubeconfig,
@@ -102,7 +102,7 @@ func (cp *ControlPlane) StartControllerManager(ctx context.Context) error {
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", cp.ports.controllerManager),
 		"--leader-elect=false",
-		"--controllers=" + strings.Join(cp.options.Controllers, ","),
+		"--controllers=" + strings.Join(withPodCreation(controllers), ","),
 		"--use-service-account-credentials",
 		"--root-ca-file=" + cp.file(authorityFile),
 		"--service-account-private-key-file=" + cp.file(serviceAccountFile+".key"),
@@ -123,6 +123,7 @@ func (cp *ControlPlane) StartControllerManager(ctx context.Context) error {
 // StopControllerManager ends kube-controller-manager as a crash would.
 func (cp *ControlPlane) StopControllerManager() { cp.kill(binaries.ControllerManager) }
 
-func (cp *ControlPlane) runsNodeLifecycle() bool {
-	return slices.Contains(cp.options.Controllers, nodeLifecycle) || slices.Contains(cp.options.Controllers, "*")
+// TaintsNodes reports whether nodes are tainted when they are created, since a controller removes the taint.
+func (o *Options) TaintsNodes() bool {
+	return slices.Contains(o.Controllers, nodeLifecycle) || slices.Contains(o.Controllers, "*")
 }

@@ -93,7 +93,6 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	o.Controllers = withPodCreation(o.Controllers)
 	cp := &ControlPlane{
 		options: o, hosts: map[binaries.Binary]string{}, extras: map[binaries.Binary]string{}, running: map[binaries.Binary]*process.Process{},
 		revive: map[binaries.Binary]func(error) bool{}, failed: make(chan error, 1),
@@ -111,7 +110,7 @@ func Start(ctx context.Context, o Options) (_ *ControlPlane, err error) {
 	}
 	steps := []func(context.Context) error{cp.startEtcd, cp.StartAPIServer, cp.createAccounts}
 	if len(o.Controllers) > 0 {
-		steps[2] = cp.StartControllerManager
+		steps[2] = func(ctx context.Context) error { return cp.StartControllerManager(ctx, o.Controllers) }
 	}
 	for _, start := range steps {
 		if err := start(ctx); err != nil {

@@ -24,8 +24,8 @@ import (
 	"muster.dev/muster/e2e/muster"
 )
 
-// spare is how many control planes that nobody has are kept. Each takes 400 MB.
-const spare = 3
+// spare is how many control planes that nobody has are kept: as many as tests run at a time. Each takes 400 MB.
+const spare = 4
 
 // planes lends the control planes of this process.
 var planes pool
@@ -77,17 +77,18 @@ type plane struct {
 // number gives a name that nothing of the control plane has had.
 func (p *plane) number(name string) string { return fmt.Sprintf("%s-%d", name, p.numbered.Add(1)) }
 
-// take returns an idle control plane with these options, or starts one.
+// take returns an idle control plane with these options, or starts one. Controllers run until the test ends.
 func (p *pool) take(ctx context.Context, o Options) (*plane, error) {
 	taken := p.pick(o.key())
 	if taken == nil {
-		started, err := start(ctx, o)
+		started, err := start(ctx, o.lasting())
 		if err != nil {
 			return nil, err
 		}
 		taken = started
-	} else if len(o.Controllers) > 0 { // they were stopped with the test before
-		if err := taken.StartControllerManager(ctx); err != nil {
+	}
+	if _, run := taken.Pids()[binaries.ControllerManager]; !run && len(o.Controllers) > 0 {
+		if err := taken.StartControllerManager(ctx, o.Controllers); err != nil {
 			taken.discard()
 			return nil, err
 		}
@@ -163,8 +164,17 @@ func (p *pool) stop() {
 	p.idle, p.taken = nil, nil
 }
 
+// lasting returns what the options say of what outlives a test: controllers only as far as the API server has to know of them.
+func (o Options) lasting() Options {
+	if !o.TaintsNodes() {
+		o.Controllers = nil
+	}
+	return o
+}
+
 // key is the same for options that make the same control plane.
 func (o Options) key() string {
+	o = o.lasting()
 	o.Progress, o.Dir = nil, ""
 	return fmt.Sprintf("%+v", o)
 }

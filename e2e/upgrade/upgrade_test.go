@@ -50,7 +50,7 @@ func TestAnUpgradeOfKubernetesLosesNoPod(t *testing.T) {
 	s.advance("the API server is of the new release", enough)
 
 	s.StopControllerManager()
-	s.Must(s.StartControllerManager(t.Context()))
+	s.Must(s.StartControllerManager(t.Context(), controlplane.DefaultControllers()))
 
 	created, _ := s.load.progress()
 	s.StopScheduler()
