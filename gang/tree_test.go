@@ -359,6 +359,9 @@ func (g *grove) plant(p *process) (pods []*corev1.Pod) {
 // TestTreesThatFitAreStarted holds whether trees start against all ways to choose their gangs and to place them. TREES is how many.
 func TestTreesThatFitAreStarted(t *testing.T) {
 	placed, could, cases := 0, 0, 100
+	if testing.Short() {
+		cases = 40
+	}
 	if more, err := strconv.Atoi(os.Getenv("TREES")); err == nil {
 		cases = more
 	}
@@ -386,7 +389,11 @@ func TestTreesThatFitAreStarted(t *testing.T) {
 
 // TestNoTreeStartsInPart has pods, nodes and calls of the scheduler come and go in any order, and the demands of a tree change.
 func TestNoTreeStartsInPart(t *testing.T) {
-	for i := range 60 {
+	cases := 60
+	if testing.Short() {
+		cases = 20
+	}
+	for i := range cases {
 		r := rand.New(rand.NewPCG(2, uint64(i)))
 		g := drawGrove(r)
 		run(t, func(p *process) {

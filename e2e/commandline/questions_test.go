@@ -19,6 +19,7 @@ import (
 
 	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -52,6 +53,7 @@ func (l *cluster) grant(user, namespace string, roles ...string) string {
 }
 
 func TestWhoHasRightsInOneNamespaceAsksThere(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t)
 	l.Must(muster.CreateCRDs(t.Context(), l.Dynamic))
 	l.peoplesRoles()

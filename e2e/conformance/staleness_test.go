@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"muster.dev/muster/e2e/lab"
 )
 
 // changesOfAHistory is how often the cluster of one seed changes.
@@ -73,6 +75,7 @@ func TestWhatIsRememberedIsNeverStaleWhileOthersAskAndTheClusterChanges(t *testi
 }
 
 func TestWhatIsRememberedIsNotStaleWhenTheJournalForgot(t *testing.T) {
+	lab.Long(t)
 	t.Parallel()
 	const replayed = 1 << 17 // changes at most
 	for seed := range uint64(3) {

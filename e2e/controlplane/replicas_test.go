@@ -9,9 +9,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 )
 
 func TestAnotherSchedulerGoesOnWhenTheLeaderDies(t *testing.T) {
+	lab.Long(t)
 	ctx := t.Context()
 	cp := controlplane.ForTest(t, controlplane.Options{})
 	if err := cp.StartKWOK(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muster.dev/muster/e2e/demo"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 )
 
@@ -40,6 +41,7 @@ func TestTheDemoBindsEveryPodThatFits(t *testing.T) {
 }
 
 func TestAnInterruptedDemoStopsEverything(t *testing.T) {
+	lab.Long(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	out := &trigger{word: "created", fire: func() { cancel(interrupted) }, Writer: t.Output()}

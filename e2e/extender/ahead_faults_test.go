@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/relay"
 	"muster.dev/muster/e2e/workload"
@@ -23,6 +24,7 @@ func (c *cluster) liftsAnswered(by func(pod string) relay.Decide) (kubeconfig st
 }
 
 func TestAheadMusterDiesWhenItHasLetSomeMembersGo(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 4))
 	var lifts atomic.Int32

@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -156,6 +157,7 @@ func TestAheadAGangHasPodsOfLowerPriorityEvicted(t *testing.T) {
 // TestAheadAGangThatStaysShortIsBrokenUp has the scheduler put a member on its node and wait for a volume that nobody
 // makes, which is its own to know.
 func TestAheadAGangThatStaysShortIsBrokenUp(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 2))
 	a := c.alone(muster.Options{Text: "gangs: {whenShort: Break, scheduleTimeout: 2s}"})

@@ -9,12 +9,14 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 // A DeviceTaintRule keeps a gang from starting as a taint in the ResourceSlice would, and holds up nobody once it is gone.
 func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
+	lab.Long(t)
 	if release, err := binaries.Chosen(); err != nil || release == binaries.Release136 {
 		t.Skipf("Kubernetes %s does not serve DeviceTaintRules of resource.k8s.io/v1 (%v)", release, err)
 	}
@@ -46,6 +48,7 @@ func TestAGangWaitsWhileARuleTaintsItsDevices(t *testing.T) {
 // Which device a pod gets is for kube-scheduler's plugin to say, which takes the first that will do, so that there is no
 // place for both; but then nothing is held for them, and a third device has them start.
 func TestAGangThatAlternativesKeepApartHoldsNoDevice(t *testing.T) {
+	lab.Long(t)
 	nodes := workload.NewNodes("node", 2, "8")
 	c := newClusterWith(t, claims, nodes...)
 	c.createDevices(0)

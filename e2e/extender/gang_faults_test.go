@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/relay"
 	"muster.dev/muster/e2e/workload"
@@ -27,6 +28,7 @@ func TestTheSchedulerDiesWhileMembersAreHeld(t *testing.T) {
 }
 
 func TestMusterDiesWhileMembersAreHeld(t *testing.T) {
+	lab.Long(t)
 	w, d := held(t)
 	w.Must(w.Crash())
 	w.server = w.serve(muster.Options{})
@@ -62,6 +64,7 @@ func TestMusterDiesBetweenQuorumAndTheLastBinding(t *testing.T) {
 }
 
 func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 	c.createPodGroups(workload.NewPodGroup("g", 4))
 	first := c.serve(muster.Options{Kubeconfig: c.bindingsAnswered(func(string) relay.Decide {
@@ -90,6 +93,7 @@ func TestMusterDiesBetweenTheRecordAndTheFirstBinding(t *testing.T) {
 }
 
 func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
+	lab.Long(t)
 	w, d := held(t)
 	w.StopAPIServer()
 	d.open()
@@ -99,6 +103,7 @@ func TestTheAPIServerIsAwayWhenAGangIsComplete(t *testing.T) {
 }
 
 func TestBindingsThatTheAPIServerDoesNotMakeAreMadeUpFor(t *testing.T) {
+	lab.Long(t)
 	const each, fail = 4, 2
 	pods := schema.GroupResource{Resource: "pods"}
 	troubles := map[string]relay.Decide{

@@ -44,6 +44,9 @@ func TestAGangMayHaveAnyFormAndBePlacedByAnybody(t *testing.T) {
 	const each, tooMany = 3, 40
 	profiles := []string{"scheduler-picks", "muster-picks", "nominated"}
 	forms := append(v1alpha1.GroupLabels(), v1alpha1.AnnotationKoordinatorName)
+	if testing.Short() {
+		forms = []string{v1alpha1.LabelMuster, v1alpha1.LabelX, v1alpha1.AnnotationKoordinatorName}
+	}
 	room := each * len(profiles) * len(forms)
 	c := newCluster(t, workload.NewNodes("node", room, "4")...)
 	var groups []*unstructured.Unstructured

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -141,6 +142,7 @@ func TestGatesThatAreNotWantedAnyMoreAreLifted(t *testing.T) {
 }
 
 func TestAGangThatMayPreemptIsNotLeftBehindGates(t *testing.T) {
+	lab.Long(t)
 	nodes := workload.NewNodes("node", 3, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -46,6 +47,7 @@ func TestCompletedPodsOfAFormerPodGroupDoNotCount(t *testing.T) {
 }
 
 func TestMembersKeepTheirPlacesWhenTheirCallsHaveTakenAsLongAsTheyMay(t *testing.T) {
+	lab.Long(t)
 	c := newCluster(t, workload.NewNodes("node", 5, "4")...)
 	group := workload.NewPodGroup("g", 4)
 	group.Object["spec"].(map[string]any)["scheduleTimeoutSeconds"] = int64(600)

@@ -39,7 +39,6 @@ func newNative(t *testing.T, serves bool, nodes ...*corev1.Node) (*native, *serv
 func newNativeOf(t *testing.T, gangs controlplane.NativeGangs, serves bool, nodes ...*corev1.Node) (*native, *server) {
 	t.Helper()
 	n := &native{&cluster{lab.Take(t, lab.Options{Options: controlplane.Options{APIServerFlags: gangs.APIServerFlags()}, CRDs: true})}, gangs}
-	n.Discard() // of its PodGroups
 	n.createNodes(nodes...)
 	var options muster.Options
 	if !serves {
@@ -127,6 +126,7 @@ func TestAGroupThatTheSchedulerStartsIsPlannedWhole(t *testing.T) {
 // Groups wait for room, and for members that come late. None is refused for good because muster has seen less of it than
 // kube-scheduler, or the other way round.
 func TestGroupsThatTheSchedulerStartsWaitForRoomAndMembers(t *testing.T) {
+	lab.Long(t)
 	n, s := newNative(t, true, workload.NewNodes("node", 4, "4")...)
 	w := n.startsItself(s)
 	for g := range 6 {
@@ -142,6 +142,7 @@ func TestGroupsThatTheSchedulerStartsWaitForRoomAndMembers(t *testing.T) {
 
 // kube-scheduler's own search for victims of a group is in vain beside an extender, which sees them where they are.
 func TestPodsMakeRoomForAGroupThatTheSchedulerStarts(t *testing.T) {
+	lab.Long(t)
 	n, s := newNative(t, true, workload.NewNodes("node", 3, "4")...)
 	w := n.startsItself(s)
 	n.createPriorityClass("high", 1000)
@@ -168,6 +169,7 @@ func (n *native) startsItself(s *server) *witness {
 
 // On request muster leaves them to kube-scheduler, and says why.
 func TestKubernetesOwnGroupsAreLeftToTheSchedulerOnRequest(t *testing.T) {
+	lab.Long(t)
 	n, s := newNative(t, false, workload.NewNodes("node", 2, "4")...)
 	n.Schedule(s.schedulerConfig(nil))
 	w := s.watch()

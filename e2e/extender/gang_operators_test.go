@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -203,7 +204,6 @@ func TestPodsOfOperatorsAreGatedUntilTheyStart(t *testing.T) {
 func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string, options muster.Options) (*operator, *witness) {
 	t.Helper()
 	c := newClusterWith(t, []string{"job-controller"})
-	c.Discard() // of its custom resource
 	w := c.serveAndSchedule(options).watch()
 	o := &operator{c, resource, kind}
 	o.Define(o.resource, o.kind)
@@ -213,6 +213,7 @@ func newOperator(t *testing.T, resource schema.GroupVersionResource, kind string
 
 // A pod that takes the place of a lost one goes alone, though others have ended meanwhile and muster does not remember the start.
 func TestAPodOfAJobSetIsReplaced(t *testing.T) {
+	lab.Long(t)
 	resource := schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 	o, w := newOperator(t, resource, "JobSet", muster.Options{})
 	o.createNodes(workload.NewNodes("node", 7, "4")...)

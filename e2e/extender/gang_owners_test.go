@@ -9,12 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 // Nothing of the JobSet is muster's, and there is no PodGroup.
 func TestKubectlDescribeSaysOfAJobSetWhyItWaits(t *testing.T) {
+	lab.Long(t)
 	resource := schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 	o, w := newOperator(t, resource, "JobSet", muster.Options{})
 	kubectl, err := o.Kubectl(t.Context())

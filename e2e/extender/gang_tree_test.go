@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/e2e/binaries"
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -76,6 +77,7 @@ func (n *native) bearsNear(parent, name, level string, pods int, cpu string) {
 
 // A tree starts with the groups that have room, whichever kube-scheduler tries first, and the others come later.
 func TestATreeOfKubernetesOwnGroupsStarts(t *testing.T) {
+	lab.Long(t)
 	for name, itself := range map[string]bool{"muster starts it": false, "kube-scheduler does so itself": true} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newTrees(t, workload.NewNodes("node", 2, "4")...)
@@ -101,6 +103,7 @@ func TestATreeOfKubernetesOwnGroupsStarts(t *testing.T) {
 
 // No group of a tree starts while there is no room for enough of them.
 func TestATreeOfKubernetesOwnGroupsWaitsForRoom(t *testing.T) {
+	lab.Long(t)
 	n, s := newTrees(t, workload.NewNode("node", "4"))
 	n.Schedule(s.schedulerConfig(nil))
 	w := s.watch()
@@ -118,6 +121,7 @@ func TestATreeOfKubernetesOwnGroupsWaitsForRoom(t *testing.T) {
 // Racks of a block for two groups of a tree, which asks for one block, and each of them for a rack. Block a has room for one of them
 // alone, and so has each of the racks outside.
 func TestGroupsOfATreeStartInOneBlock(t *testing.T) {
+	lab.Long(t)
 	in := func(block, rack string) func(*corev1.Node) {
 		return func(node *corev1.Node) {
 			node.Labels["example.com/block"], node.Labels["example.com/rack"] = block, rack

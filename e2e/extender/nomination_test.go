@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -63,6 +64,7 @@ func TestPodsThatWaitAreBoundWhereMusterNominatedThem(t *testing.T) {
 }
 
 func TestPodsAreBoundWhileMusterNominatesTheNextOnes(t *testing.T) {
+	lab.Long(t)
 	const pods = 300
 	nodes := workload.NewNodes("node", 20, "4")
 	c := newCluster(t, nodes...)

@@ -108,6 +108,7 @@ func TestAnOffloadedSchedulerFindsTheOneNodeOfManyAtOnce(t *testing.T) {
 // Victims stay until the test lets them go, so that no view of the cluster is ahead of the
 // other one while preemption is looked at.
 func TestAnOffloadedSchedulerPreemptsOnTheOneNodeOfManyAtOnce(t *testing.T) {
+	lab.Long(t)
 	nodes := workload.NewNodes("node", many, "4")
 	var low, victims, high []*corev1.Pod
 	for i, node := range nodes {

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestMusterOutlivesTheAPIServer(t *testing.T) {
+	lab.Long(t)
 	const backlog = 500
 	c := newCluster(t, workload.NewNodes("node", 10, "110")...)
 	s := c.serve(muster.Options{Text: ofByHand})

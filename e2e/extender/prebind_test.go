@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -76,6 +77,7 @@ func (l *lateClaim) provide() {
 // kube-scheduler waits for the volume before it asks muster to bind the pod, many times longer than an unheard-of
 // assumption lives.
 func TestAPodThatWaitsForItsVolumeKeepsItsPlace(t *testing.T) {
+	lab.Long(t)
 	const assume = 3 * time.Second // and how long a bind call may take
 	c := newCluster(t, workload.NewNode("a", "64"))
 	claim := c.newLateClaim("late")

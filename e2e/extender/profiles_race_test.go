@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/relay"
 	"muster.dev/muster/e2e/workload"
 )
@@ -33,6 +34,7 @@ func (c *cluster) race(each int, schedulerNames ...string) {
 }
 
 func TestProfilesDoNotRaceForTheLastRoom(t *testing.T) {
+	lab.Long(t)
 	const nodes = 40 // with room for one pod each
 	c := newCluster(t, workload.NewNodes("node", nodes, "1")...)
 	w := c.serveExample().watch()

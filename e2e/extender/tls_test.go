@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -76,6 +77,7 @@ func TestPodsAreBoundOverTLS(t *testing.T) {
 }
 
 func TestHeldBindingsShareConnectionsOverTLS(t *testing.T) {
+	lab.Long(t)
 	const count = 60
 	c := newCluster(t, workload.NewNode("a", "110"))
 	s := c.serve(muster.Options{TLS: true, Text: "clientConnection: {qps: 8}"}) // a binding each 125 ms, after the first 16

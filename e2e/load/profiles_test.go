@@ -11,11 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestHowBusyANodeMayBeIsAMatterOfTheProfile(t *testing.T) {
+	lab.Long(t)
 	text, err := os.ReadFile("../../docs/examples/profiles.yaml")
 	if err != nil {
 		t.Fatal(err)

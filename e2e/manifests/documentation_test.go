@@ -75,6 +75,7 @@ func fragmentOf(d *Document) (name string, f fragment) {
 }
 
 func TestEachManifestOfTheDocumentationIsTakenByWhomItIsFor(t *testing.T) {
+	lab.Long(t)
 	r := newReaders(t)
 	unused := maps.Clone(fragments)
 	read := map[string]int{}

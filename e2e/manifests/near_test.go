@@ -10,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/workload"
 )
 
 // Gangs of the documentation that ask for nodes near each other, each in the words of another project, go there. No controller of
 // these projects runs.
 func TestGangsInTheWordsOfOthersGoNearEachOther(t *testing.T) {
+	lab.Long(t)
 	c, near := newClusterWithGroups(t)
 	c.define()
 	served := c.served()

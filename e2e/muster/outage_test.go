@@ -14,6 +14,7 @@ import (
 func TestMain(m *testing.M) { lab.Main(m) }
 
 func TestMusterOutlivesAnOutageOfTheAPIServer(t *testing.T) {
+	lab.Long(t)
 	l := lab.Take(t, lab.Options{})
 	for _, node := range workload.NewNodes("node", 10, "4") {
 		l.Create(node)

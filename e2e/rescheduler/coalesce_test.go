@@ -7,11 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestANodeThatIsEmptiedIsCordonedAndOpenedAgainWhenThatFails(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{
 		"coalesce":  map[string]any{"enabled": true, "mark": "Cordon"},
@@ -77,6 +79,7 @@ func (l *cluster) isMarked(name string, cordoned bool, want map[string]string) e
 }
 
 func TestTheCordonOfAUserOutlivesThePlan(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{"coalesce": map[string]any{"enabled": true, "mark": "Cordon"}})
 	l.createPod("stays", "0", workload.On("n2")) // without, n2 would be the empty node to leave alone

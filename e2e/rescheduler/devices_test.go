@@ -53,6 +53,7 @@ func TestAPodMovesToWhereADeviceIsFreeForItsNewClaim(t *testing.T) {
 }
 
 func TestAPodStaysWhileAnotherClaimHoldsTheDeviceThatItsOwnWouldNeed(t *testing.T) {
+	lab.Long(t)
 	l := newClusterOfDevices(t, muster.Options{})
 	l.createPod("holder", "0", func(pod *corev1.Pod) { devices.Claim(&pod.Spec, 1) })
 	l.Eventually("holder runs", func() error { return l.isOn(l.Pod("holder"), "n2") })

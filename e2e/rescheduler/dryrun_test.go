@@ -15,6 +15,7 @@ import (
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/relay"
 )
@@ -123,6 +124,7 @@ func TestADryRunWritesPlansAndNothingElse(t *testing.T) {
 
 // The same cluster in another mode: so the test above would see what a dry run wrote.
 func TestAnotherModeWritesWhatADryRunDoesNot(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.defineProvisioningRequests()
 	l.configure(everything())

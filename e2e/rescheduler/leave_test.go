@@ -53,6 +53,7 @@ func TestAPodIsSeparatedFromAnotherOneOnRequest(t *testing.T) {
 }
 
 func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.takeRequests()
 	before := l.small()
@@ -68,6 +69,7 @@ func TestARequestToLeaveANodeSurvivesARestart(t *testing.T) {
 }
 
 func TestAPodLeavesANodeThatWouldNotTakeItAnyMore(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Auto, muster.Options{Selection: muster.Muster})
 	l.configure(map[string]any{"repair": map[string]any{"checks": config.UsualRepairs()}})
 	before := l.small()

@@ -85,6 +85,7 @@ func TestNothingIsEvictedWithoutAYes(t *testing.T) {
 }
 
 func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.configure(map[string]any{"budgets": map[string]any{"rate": map[string]any{"evictions": 1, "per": "1h"}}})
 	l.createPod("big", "4")
@@ -97,6 +98,7 @@ func TestARateIsUsedUpThoughItsPlansAreDeletedAndItsProcessDies(t *testing.T) {
 }
 
 func TestAReschedulerGoesByItsConfigurationAsItIs(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Auto, muster.Options{})
 	l.configure(map[string]any{"makeRoom": map[string]any{"pendingFor": "1h"}})
 	l.createPod("big", "4")

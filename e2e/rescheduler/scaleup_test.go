@@ -13,12 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 	"muster.dev/muster/rescheduler/scaleup"
 )
 
 func TestNodesAreAskedForOnlyWhenMovingPodsDoesNotHelp(t *testing.T) {
+	lab.Long(t)
 	l := newCluster(t, v1alpha1.Approve, muster.Options{})
 	l.configure(map[string]any{"scaleUp": map[string]any{"provisioningRequest": map[string]any{"className": scaleUpClass}}})
 	l.createPod("big", "4")  // fits once small has moved

@@ -11,12 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"muster.dev/muster/e2e/controlplane"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/settle"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestAClusterSettlesWhenWhatIsLeftFitsNowhere(t *testing.T) {
+	lab.Long(t)
 	ctx := t.Context()
 	cp := controlplane.ForTest(t, controlplane.Options{})
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())

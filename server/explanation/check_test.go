@@ -293,7 +293,7 @@ func (c *checker) told() string {
 // situations is how many the test looks at, and fewSituations with -short. EXPLAIN_SITUATIONS asks for another number.
 const (
 	situations    = 2000
-	fewSituations = 200
+	fewSituations = 80
 	// progress is after how many situations the test says how far it is.
 	progress = 5000
 )
