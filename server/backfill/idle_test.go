@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
@@ -69,4 +70,43 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of two replicas, both would tell of the same namespace otherwise: one of now, and one of when it led.
+func TestWhoNoLongerLeadsTellsOfNoIdleRoom(t *testing.T) {
+	run(t, 0, func(w *world) {
+		w.Nodes(4, 2)
+		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
+		h.waits.Store(true)
+		w.Queue(simulation.Pod("first", time.Hour))
+		registry := prometheus.NewRegistry()
+		b := backfill.New(backfill.Options{
+			Logger: slog.New(slog.DiscardHandler), Registerer: registry, Clock: clock.RealClock{}, Cluster: w.Cluster,
+			Gangs: h, Room: h, History: w.History, After: time.Second,
+		})
+		for range 2 { // it leads again
+			ctx, cancel := context.WithCancel(w.Context())
+			ended := make(chan struct{})
+			go func() { b.Run(ctx); close(ended) }()
+			w.Pass(20, func(int) {}, func(*corev1.Pod) time.Duration { return time.Hour })
+			if got := tells(t, registry); got != 1 {
+				t.Errorf("while it leads it tells of %d namespaces, want 1", got)
+			}
+			cancel()
+			<-ended
+			if got := tells(t, registry); got != 0 {
+				t.Errorf("afterwards it tells of %d namespaces", got)
+			}
+		}
+	})
+}
+
+// tells returns of how many namespaces idle room is told.
+func tells(t *testing.T, registry *prometheus.Registry) int {
+	t.Helper()
+	count, err := testutil.GatherAndCount(registry, "muster_booked_idle_share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return count
 }

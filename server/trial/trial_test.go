@@ -317,6 +317,24 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 	}
 }
 
+// A pod on another node is in the way, too, and alone.
+func TestWhoHasToEndIsNamedOnWhateverNodeItIs(t *testing.T) {
+	w := newWorld(
+		t, onNode("n1", "{zone: a}"), onNode("n2", "{zone: a}"),
+		strings.Replace(bare("a", "n1", "1", "259200"), "{name: a,", "{name: a, labels: {app: a},", 1),
+	)
+	apart := job("j", 1, "8", "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
+		"[{topologyKey: zone, labelSelector: {matchLabels: {app: a}}}]}}")
+	got, err := w.Try([]byte("# YAML\n"+apart), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Job default/j, 1 pod: room about " + got.Parts[0].At.UTC().Format(time.RFC3339)
+	if text := got.Parts[0].String(); !strings.HasPrefix(text, want) || !strings.HasSuffix(text, ", when 1 pod has ended, default/a") {
+		t.Errorf("it is said %q, want %q and which pod has to end", text, want)
+	}
+}
+
 func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 	pod := func(metadata, spec string) string {
 		return "{apiVersion: v1, kind: Pod, metadata: " + metadata + ", spec: " + spec + "}"
