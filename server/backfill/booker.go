@@ -130,8 +130,9 @@ func (b *Booker) Run(ctx context.Context) {
 	}
 	var forecasting sync.WaitGroup
 	defer forecasting.Wait()
+	defer b.costs.forget()
 	defer b.book(&Booked{}, nil)
-	b.next, b.due, b.looked, b.waited, b.vain = time.Time{}, time.Time{}, time.Time{}, nil, nil
+	b.next, b.due, b.looked, b.waited, b.vain = time.Time{}, time.Time{}, b.clock.Now(), nil, nil
 	b.promises.forget()
 	runtimes.See(b.cluster.Snapshot(), b.stamps, b.history) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)

@@ -109,6 +109,13 @@ const (
 	negligible = 0.0005
 )
 
+// forget forgets all costs, and tells of none any more.
+func (c *costs) forget() {
+	clear(c.of)
+	clear(c.barred)
+	c.share.Reset()
+}
+
 // add has a share be kept idle for a namespace, and nothing for the others, for a time. It reports whether the namespace gets no booking
 // from now on: until its cost is down to half, so that it has not a booking now and then that is of no use.
 func (c *costs) add(namespace string, share float64, long time.Duration) (bars bool) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
@@ -48,17 +49,19 @@ func (h *heldBack) Outlook(_ membership.Key, ends []runtimes.End, _ bool) (gang.
 
 func (h *heldBack) Book(*reservation.Booking) {}
 
-// booker returns a Booker that runs until the test has ended.
-func (h *heldBack) booker(w *world) *backfill.Booker {
-	b := backfill.New(backfill.Options{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: w.Cluster,
+func (h *heldBack) booker(w *world, registry *prometheus.Registry) *backfill.Booker {
+	return backfill.New(backfill.Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Clock: clock.RealClock{}, Cluster: w.Cluster,
 		Gangs: h, Room: h, History: w.History, After: time.Second,
 	})
+}
+
+// lead runs a Booker until somebody calls stop.
+func (w *world) lead(b *backfill.Booker) (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan struct{})
 	go func() { b.Run(ctx); close(ended) }()
-	w.Cleanup(func() { cancel(); <-ended })
-	return b
+	return func() { cancel(); <-ended }
 }
 
 func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
@@ -68,7 +71,8 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
 		h.waits.Store(true)
 		w.Queue(simulation.Pod("first", 20*time.Second))
-		b := h.booker(w)
+		b := h.booker(w, prometheus.NewRegistry())
+		defer w.lead(b)()
 		for second := range 200 {
 			h.waits.Store(second < 20)
 			w.Pass(1, none, func(*corev1.Pod) time.Duration { return time.Hour })
@@ -89,7 +93,8 @@ func TestAGangWithoutRoomForAMomentHasItBookedAgain(t *testing.T) {
 		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
 		h.waits.Store(true)
 		w.Queue(simulation.Pod("first", time.Minute))
-		b := h.booker(w)
+		b := h.booker(w, prometheus.NewRegistry())
+		defer w.lead(b)()
 		change := func(second int) { w.Queue(simulation.Pod(fmt.Sprint("small-", second), time.Second)) }
 		runs := func(p *corev1.Pod) time.Duration {
 			if p.Name == "first" {
@@ -112,4 +117,37 @@ func TestAGangWithoutRoomForAMomentHasItBookedAgain(t *testing.T) {
 			t.Errorf("a gang without room for 20 s has had none booked for %d s alone", lost)
 		}
 	})
+}
+
+// Of two replicas, both would tell of the same namespace otherwise: one of now, and one of when it led.
+func TestWhoNoLongerLeadsTellsOfNoIdleRoom(t *testing.T) {
+	run(t, 0, func(w *world) {
+		w.Nodes(4, 2)
+		h := &heldBack{Cluster: w.Cluster, member: cluster.NewPod(simulation.Pod("g-0", 0))}
+		h.waits.Store(true)
+		w.Queue(simulation.Pod("first", time.Hour))
+		registry := prometheus.NewRegistry()
+		b := h.booker(w, registry)
+		for range 2 { // it leads again
+			stop := w.lead(b)
+			w.Pass(20, func(int) {}, func(*corev1.Pod) time.Duration { return time.Hour })
+			if got := tells(t, registry); got != 1 {
+				t.Errorf("while it leads it tells of %d namespaces, want 1", got)
+			}
+			stop()
+			if got := tells(t, registry); got != 0 {
+				t.Errorf("afterwards it tells of %d namespaces", got)
+			}
+		}
+	})
+}
+
+// tells returns of how many namespaces idle room is told.
+func tells(t *testing.T, registry *prometheus.Registry) int {
+	t.Helper()
+	count, err := testutil.GatherAndCount(registry, "muster_booked_idle_share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return count
 }

@@ -70,7 +70,7 @@ func TestAForecastByLearnedRuntimesSaysHowSureItIs(t *testing.T) {
 		if in := time.Duration(got.InSeconds * float64(time.Second)); in < 45*time.Second || in > 150*time.Second {
 			t.Errorf("it is to start in %s", in)
 		}
-		if text := got.String(); !strings.Contains(text, ", in nine of ten cases by "+got.By.UTC().Format("15:04:05 MST")+", when ") {
+		if text := got.String(); !strings.Contains(text, ", in nine of ten cases by "+got.By.UTC().Format(time.RFC3339)+", when ") {
 			t.Errorf("it is said %q", text)
 		}
 		w.Pass(150, none, forLong("g"))

@@ -42,7 +42,8 @@ type Forecast struct {
 	At        time.Time `json:"at,omitzero"`
 	InSeconds float64   `json:"inSeconds,omitempty"`
 	By        time.Time `json:"by,omitzero"`
-	// Ends is how many pods have to end first on the nodes that the gang would have, and Last the last one, namespace/name.
+	// Ends is how many pods have to end first on the nodes that the gang would have, and Last the last one, namespace/name. That one counts
+	// on another node, too, as where members must not be near it.
 	Ends int    `json:"ends,omitempty"`
 	Last string `json:"last,omitempty"`
 	// Booked says that others are kept off these nodes until then.
@@ -141,14 +142,14 @@ func (b *Booker) drawn(key membership.Key, ends *runtimes.Ends, expected time.Ti
 	return cases[lots/2], cases[lots-1]
 }
 
-// waitsFor counts the pods that have to end on the nodes of a gang.
+// waitsFor counts the pods that have to end: on the nodes of a gang, and the last one, without whose end there is no room.
 func (f *Forecast) waitsFor(outlook *gang.Outlook) {
 	on := map[string]bool{}
 	for _, place := range outlook.Places {
 		on[outlook.Snapshot.Node(place.Node).Name] = true
 	}
-	for _, end := range outlook.Ends {
-		if on[end.Node.Name] {
+	for i, end := range outlook.Ends {
+		if on[end.Node.Name] || i == len(outlook.Ends)-1 {
 			f.Ends, f.Last = f.Ends+1, end.Pod.FullName()
 		}
 	}
@@ -171,8 +172,6 @@ func (f *Forecasts) Promises() bool {
 	return true
 }
 
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 MST") }
-
 // Varies reports whether By is told apart from At: by more than a start takes.
 func (f *Forecast) Varies() bool { return f.By.Sub(f.At) > starting }
 
@@ -182,12 +181,7 @@ func (f *Forecast) String() string {
 	case Now:
 		return f.Gang + " has room now"
 	case Later:
-		in := time.Duration(f.InSeconds * float64(time.Second)).Round(time.Second)
-		text := fmt.Sprintf("%s starts about %s, in %s", f.Gang, clockTime(f.At), max(in, 0))
-		if f.Varies() {
-			text += ", in nine of ten cases by " + clockTime(f.By)
-		}
-		text += fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)
+		text := f.Gang + " starts " + f.Time()
 		if f.Booked {
 			return text + "; room is booked for it"
 		}
@@ -200,4 +194,16 @@ func (f *Forecast) String() string {
 	case Goes:
 	}
 	return f.Gang + " does not wait"
+}
+
+// Time says in words when pods have ended, of an outcome Later.
+func (f *Forecast) Time() string {
+	text := fmt.Sprintf("about %s, in %s", inspect.Time(f.At), max(inspect.Seconds(f.InSeconds), 0))
+	if f.Varies() {
+		text += ", in nine of ten cases by " + inspect.Time(f.By)
+	}
+	if f.Ends == 1 {
+		return text + ", when 1 pod has ended, " + f.Last
+	}
+	return text + fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)
 }

@@ -83,6 +83,7 @@ func Replay(in Input, cfg *config.Configuration, progress *Progress) (record *Re
 			record: &Record{Jobs: make([]Fate, len(in.Trace.Jobs))}, progress: progress,
 		}
 		world.Started, world.Left = r.started, func(p *corev1.Pod) { delete(r.of, p.UID) }
+		world.Stopped = progress.stop.Load
 		if err := r.run(); err != nil {
 			return err
 		}
@@ -208,7 +209,7 @@ func (r *replay) come() {
 		r.seen, r.changed = ended, now
 		r.busy = now.Add(aboutTo)
 	}
-	for len(r.coming) > 0 && !r.began.Add(r.coming[0].At).After(now) {
+	for len(r.coming) > 0 && !r.began.Add(r.coming[0].At).After(now) && !r.Stopped() {
 		j := r.coming[0]
 		r.coming = r.coming[1:]
 		r.changed, r.busy = now, now.Add(aboutTo)

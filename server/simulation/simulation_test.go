@@ -243,6 +243,32 @@ func TestAReplayIsStopped(t *testing.T) {
 	}
 }
 
+// Of a hundred thousand that wait, nobody waits for the last one to be tried.
+func TestAStepIsStoppedBetweenTwoPods(t *testing.T) {
+	err := InVirtualTime(func() error {
+		w, err := New(Options{Config: booking(0)})
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		w.Nodes(1, 8)
+		w.Queue(Pod("a", 0), Pod("b", 0), Pod("c", 0))
+		w.Stopped = func() bool { return len(w.Waiting()) == 1 }
+		long := func(*corev1.Pod) time.Duration { return time.Hour }
+		w.Pass(3, func(int) {}, long)
+		if got := w.Running(); len(got) != 2 {
+			t.Errorf("%v run, want two", got)
+		}
+		asked := 0
+		w.Stopped = func() bool { asked++; return asked > 2 } // and a call is held when all is over
+		w.Step(time.Second, func() { w.Queue(Pod("g-0", 0, InGang("g", 2)), Pod("g-1", 0, InGang("g", 2))) }, long)
+		return w.Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPodsOfNodesTakeTheirRoom(t *testing.T) {
 	in := read(t, "submit,runtime,cpu\n0,60,8\n", "1:cpu=8,memory=8Gi")
 	in.Nodes.Stay = []*corev1.Pod{Pod("agent", 0, func(p *corev1.Pod) { p.Spec.NodeName = in.Nodes.Nodes[0].Name })}

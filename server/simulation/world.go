@@ -55,6 +55,8 @@ type World struct {
 	Ended   int
 	Started func(pod *corev1.Pod)
 	Left    func(pod *corev1.Pod)
+	// Stopped is asked before each pod that is tried: once it says so, no more are.
+	Stopped func() bool
 
 	options  Options
 	began    time.Time
@@ -86,7 +88,7 @@ func New(o Options) (*World, error) {
 		Registry: registry, History: runtimes.NewHistory(registry), options: o, random: rand.New(rand.NewPCG(1, 1)), began: time.Now(),
 		Cluster: cluster.New(cluster.Options{Logger: quiet, Registerer: registry, AssumeTTL: assumeTTL, Live: true}),
 		of:      map[types.UID]*queued{}, running: map[types.UID]*running{},
-		Started: func(*corev1.Pod) {}, Left: func(*corev1.Pod) {},
+		Started: func(*corev1.Pod) {}, Left: func(*corev1.Pod) {}, Stopped: func() bool { return false },
 	}
 	if err := w.profile(); err != nil {
 		return nil, err
@@ -149,7 +151,7 @@ func (w *World) Close() {
 	for _, pod := range w.Cluster.Pending() {
 		w.Cluster.Release(pod.UID)
 	}
-	synctest.Wait() // until the last held calls have gone
+	w.wait(grid) // until the last held calls have gone, and what was being bound is: time ends with the caller
 }
 
 // Err returns the first error.
@@ -233,6 +235,9 @@ func (w *World) Step(long time.Duration, come func(), runs func(*corev1.Pod) tim
 	w.end(time.Now())
 	come()
 	for _, q := range w.queue() {
+		if w.Stopped() {
+			break
+		}
 		if w.isDue(q) {
 			w.schedule(q, runs)
 		}

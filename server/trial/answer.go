@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/server/backfill"
 )
 
 // Outcome sums up what would become of pods.
@@ -168,12 +169,8 @@ func (p *Part) many() string {
 }
 
 func (p *Part) time() string {
-	in := time.Duration(p.InSeconds * float64(time.Second)).Round(time.Second)
-	text := fmt.Sprintf("about %s, in %s", inspect.Time(p.At), max(in, 0))
-	if p.By.After(p.At) {
-		text += ", in nine of ten cases by " + inspect.Time(p.By)
-	}
-	return text + fmt.Sprintf(", when %s ended, the last one %s", have(p.Ends), p.Last)
+	f := backfill.Forecast{At: p.At, InSeconds: p.InSeconds, By: p.By, Ends: p.Ends, Last: p.Last}
+	return f.Time()
 }
 
 func (p *Part) more() string {

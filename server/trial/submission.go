@@ -138,14 +138,17 @@ func (s *submission) add(object operators.Object) error {
 	return nil
 }
 
-// completePod returns a pod as the API server would complete it.
+// completePod returns a pod as the API server would complete it. A field that is unknown, as a misspelled one, is an error, as with
+// kubectl: what it was to say would not be asked about.
 func completePod(object operators.Object) (*corev1.Pod, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
 	pod := &corev1.Pod{}
-	if err := json.Unmarshal(text, pod); err != nil {
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields()
+	if err := known.Decode(pod); err != nil {
 		return nil, err
 	}
 	cluster.Complete(pod)
@@ -205,6 +208,10 @@ func (w *World) batches(of map[string]string) ([]batch, error) {
 
 // assemble makes a gang of pods that start one by one, so that room is sought for all of them at once.
 func (w *World) assemble(object string, number int, pods []*cluster.Pod) (batch, error) {
+	if len(pods) > membership.MaxMembers {
+		return batch{}, fmt.Errorf("%s: %d pods start one by one, and places for no more than %d are sought at once",
+			object, len(pods), membership.MaxMembers)
+	}
 	name := fmt.Sprintf("muster-try-%d", number)
 	b := batch{
 		name: object,

@@ -317,6 +317,24 @@ func TestWhatWouldBecomeOfPods(t *testing.T) {
 	}
 }
 
+// A pod on another node is in the way, too, and alone.
+func TestWhoHasToEndIsNamedOnWhateverNodeItIs(t *testing.T) {
+	w := newWorld(
+		t, onNode("n1", "{zone: a}"), onNode("n2", "{zone: a}"),
+		strings.Replace(bare("a", "n1", "1", "259200"), "{name: a,", "{name: a, labels: {app: a},", 1),
+	)
+	apart := job("j", 1, "8", "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
+		"[{topologyKey: zone, labelSelector: {matchLabels: {app: a}}}]}}")
+	got, err := w.Try([]byte("# YAML\n"+apart), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Job default/j, 1 pod: room about " + got.Parts[0].At.UTC().Format(time.RFC3339)
+	if text := got.Parts[0].String(); !strings.HasPrefix(text, want) || !strings.HasSuffix(text, ", when 1 pod has ended, default/a") {
+		t.Errorf("it is said %q, want %q and which pod has to end", text, want)
+	}
+}
+
 func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 	pod := func(metadata, spec string) string {
 		return "{apiVersion: v1, kind: Pod, metadata: " + metadata + ", spec: " + spec + "}"
@@ -327,13 +345,15 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		pod("5", "{}"):      "document 1: object 1: metadata: nothing, or no object",
 		onNode("n2", "{}"):  "Node n2: kind: nodes are those of the cluster",
 		job("none", 0, "1"): "nothing in it makes pods",
-		job("classy", 1, "1", "priorityClassName: high"):         "Job default/classy: spec.priorityClassName: there is no PriorityClass high",
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}": "nothing in it makes pods",
-		pod("{name: p}", "{nodeName: n1, containers: []}"):       "spec.nodeName: its pods have a node already",
-		job("placed", 1, "1", "nodeName: n1"):                    "Job default/placed: spec.nodeName: its pods have a node already",
-		pod("{name: a}", spec("1")):                              "there is a pod default/a already",
-		job("j", 30_000, "1"):                                    "Job default/j: 30000 pods are made, and no more than 20000 are looked at",
-		pod("{name: p}", "{priority: high, containers: []}"):     "priority",
+		job("classy", 1, "1", "priorityClassName: high"):            "Job default/classy: spec.priorityClassName: there is no PriorityClass high",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}":    "nothing in it makes pods",
+		pod("{name: p}", "{nodeName: n1, containers: []}"):          "spec.nodeName: its pods have a node already",
+		job("placed", 1, "1", "nodeName: n1"):                       "Job default/placed: spec.nodeName: its pods have a node already",
+		pod("{name: a}", spec("1")):                                 "there is a pod default/a already",
+		job("j", 30_000, "1"):                                       "Job default/j: 30000 pods are made, and no more than 20000 are looked at",
+		pod("{name: p}", "{containers: [{name: c, resource: {}}]}"): `Pod default/p: json: unknown field "resource"`,
+		job("many", 10_001, "1"):                                    "Job default/many: 10001 pods start one by one, and places for no more than 10000 are sought at once",
+		pod("{name: p}", "{priority: high, containers: []}"):        "priority",
 		"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: " + spec("1") + "}}}": "a pod on each node",
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func columns() []string {
 
 // readCSV reads a table of ours.
 func readCSV(name string, text []byte) (*Trace, error) {
-	t, err := newTable(name, text, ',', strings.TrimSpace)
+	t, err := newTable(name, byCommas(text), strings.TrimSpace)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +64,11 @@ func readCSV(name string, text []byte) (*Trace, error) {
 
 // stamp has jobs come at times of day, the first one at the start.
 func (b *builder) stamp(name string, stamps map[*Job]time.Time) error {
-	var first, last time.Time
-	for _, stamp := range stamps {
-		if first.IsZero() || stamp.Before(first) {
-			first = stamp
-		}
-		if stamp.After(last) {
-			last = stamp
-		}
+	if len(stamps) == 0 {
+		return nil
 	}
+	all := slices.SortedFunc(maps.Values(stamps), time.Time.Compare)
+	first, last := all[0], all[len(all)-1]
 	if last.Sub(first) > LongestSpan {
 		from, to := first.Format(time.RFC3339), last.Format(time.RFC3339)
 		return fmt.Errorf("%s: jobs come from %s to %s, which is more than %s", name, from, to, LongestSpan)

@@ -112,19 +112,25 @@ func group(pod *corev1.Pod) string {
 	return pod.Annotations["scheduling.k8s.io/group-name"]
 }
 
+// mostParts is of how many parts that came last a pod may be.
+const mostParts = 16
+
 // comeTogether parts pods of one owner by when they came. All pods of a part ask for the same.
 func comeTogether(pods []*corev1.Pod) (parts [][]*corev1.Pod) {
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	for _, pod := range pods {
-		last := len(parts) - 1
-		if last < 0 || pod.CreationTimestamp.Sub(parts[last][0].CreationTimestamp.Time) > togetherWithin || len(parts[last]) == MostPodsOfJob ||
-			!same(asksOf(pod), asksOf(parts[last][0])) {
-			parts = append(parts, nil)
-			last++
+		last := parts[max(0, len(parts)-mostParts):]
+		of := slices.IndexFunc(last, func(part []*corev1.Pod) bool {
+			return pod.CreationTimestamp.Sub(part[0].CreationTimestamp.Time) <= togetherWithin && len(part) < MostPodsOfJob &&
+				same(asksOf(pod), asksOf(part[0]))
+		})
+		if of < 0 {
+			parts = append(parts, []*corev1.Pod{pod})
+		} else {
+			last[of] = append(last[of], pod)
 		}
-		parts[last] = append(parts[last], pod)
 	}
 	return parts
 }

@@ -37,11 +37,11 @@ func formatOf(text []byte) Format {
 		switch {
 		case first == "" || strings.HasPrefix(first, "#"):
 			continue
-		case strings.Contains(first, "|"):
-			return Sacct
 		case strings.HasPrefix(first, "{") || first == "---" || strings.HasPrefix(first, "apiVersion:") ||
 			strings.HasPrefix(first, "kind:") || strings.HasPrefix(first, "items:"):
 			return Dump
+		case strings.Contains(first, "|"):
+			return Sacct
 		}
 		return CSV
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -61,11 +62,18 @@ func (n *Nodes) AddShape(text string) error {
 	return nil
 }
 
-// add adds a node.
+// add adds a node. A name twice would be one node that counts as two.
 func (n *Nodes) add(node *corev1.Node) error {
-	if len(n.Nodes) == MostNodes {
+	switch {
+	case len(n.Nodes) == MostNodes:
 		return fmt.Errorf("there are more than %d nodes", MostNodes)
+	case n.names.Has(node.Name):
+		return fmt.Errorf("there is a node %s already", node.Name)
 	}
+	if n.names == nil {
+		n.names = sets.New[string]()
+	}
+	n.names.Insert(node.Name)
 	node.UID = types.UID(fmt.Sprint("node-", len(n.Nodes))) // of two dumps there may be equal ones
 	n.Nodes = append(n.Nodes, node)
 	return nil

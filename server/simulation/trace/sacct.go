@@ -25,7 +25,7 @@ const (
 // readSacct reads what 'sacct --parsable2' prints. A job becomes one pod for each node that it had, with its share of the CPUs, the memory
 // and the GPUs of the job. They start together, as the tasks of a job of Slurm do.
 func readSacct(name string, text []byte) (*Trace, error) {
-	t, err := newTable(name, text, '|', func(column string) string {
+	t, err := newTable(name, byBars(text), func(column string) string {
 		column, _, _ = strings.Cut(strings.ToLower(column), "%") // a width
 		return column
 	})
@@ -157,7 +157,7 @@ func clockTime(text string) (time.Duration, error) {
 	}
 	for i, part := range parts {
 		number, err := strconv.ParseFloat(part, 64)
-		if err != nil || number < 0 || number > 1e6 || i < len(parts)-1 && number != math.Trunc(number) {
+		if err != nil || !(number >= 0 && number <= 1e6) || i < len(parts)-1 && number != math.Trunc(number) {
 			return 0, bad
 		}
 		long = 60*long + number

@@ -23,21 +23,19 @@ const longestField = 4096
 // table reads the lines of a table by the names of its columns.
 type table struct {
 	name   string
-	reader *csv.Reader
+	read   reader
 	header []string
 	at     map[string]int // the columns, by their names
 	line   int
 	fields []string
 }
 
+// reader returns the fields of the next line, and which one it is; [io.EOF] says that there is none.
+type reader func() (fields []string, line int, err error)
+
 // newTable reads the header. Each name is made what key says.
-func newTable(name string, text []byte, separator rune, key func(string) string) (*table, error) {
-	t := &table{name: name, reader: csv.NewReader(bytes.NewReader(text)), at: map[string]int{}}
-	t.reader.Comma, t.reader.LazyQuotes, t.reader.FieldsPerRecord, t.reader.ReuseRecord = separator, separator == '|', -1, true
-	t.reader.TrimLeadingSpace = true
-	if separator == ',' {
-		t.reader.Comment = '#'
-	}
+func newTable(name string, read reader, key func(string) string) (*table, error) {
+	t := &table{name: name, read: read, at: map[string]int{}}
 	if err := t.next(); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: it is empty: want a line with the names of the columns first", name)
 	} else if err != nil {
@@ -53,22 +51,57 @@ func newTable(name string, text []byte, separator rune, key func(string) string)
 	return t, nil
 }
 
-// next reads the next line; [io.EOF] says that there is none.
-func (t *table) next() error {
-	fields, err := t.reader.Read()
-	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-		return fmt.Errorf("%s:%d: %w", t.name, bad.Line, bad.Err)
-	} else if err != nil {
-		return err
+// byCommas reads lines with commas between their fields, which may be quoted.
+func byCommas(text []byte) reader {
+	lines := csv.NewReader(bytes.NewReader(text))
+	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace, lines.Comment = -1, true, true, '#'
+	return func() (fields []string, line int, err error) {
+		fields, err = lines.Read()
+		if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, bad.Line, bad.Err
+		} else if err != nil {
+			return nil, 0, err
+		}
+		line, _ = lines.FieldPos(0)
+		return fields, line, nil
 	}
-	t.fields = fields
-	t.line, _ = t.reader.FieldPos(0)
-	for i, field := range fields {
+}
+
+// byBars reads lines with bars between their fields. Users name jobs as they like: a quote is a letter like any other, and so is a bar
+// where the last column has the names of jobs.
+func byBars(text []byte) reader {
+	line, most := 0, -1
+	return func() ([]string, int, error) {
+		for len(text) > 0 {
+			var this []byte
+			this, text, _ = bytes.Cut(text, []byte("\n"))
+			line++
+			if this = bytes.TrimSpace(this); len(this) == 0 {
+				continue
+			}
+			fields := strings.SplitN(string(this), "|", most)
+			if last := len(fields) - 1; most < 0 && strings.EqualFold(fields[last], "jobname") {
+				most = len(fields)
+			}
+			return fields, line, nil
+		}
+		return nil, line, io.EOF
+	}
+}
+
+// next reads the next line; [io.EOF] says that there is none.
+func (t *table) next() (err error) {
+	if t.fields, t.line, err = t.read(); errors.Is(err, io.EOF) {
+		return err
+	} else if err != nil {
+		return t.errorf("%w", err)
+	}
+	for i, field := range t.fields {
 		switch {
 		case len(field) > longestField:
 			return t.errorf("field %d has %d bytes; one has %d at most", i+1, len(field), longestField)
-		case t.header != nil && len(fields) != len(t.header):
-			return t.errorf("there are %d fields, and %d columns in the first line", len(fields), len(t.header))
+		case t.header != nil && len(t.fields) != len(t.header):
+			return t.errorf("there are %d fields, and %d columns in the first line", len(t.fields), len(t.header))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // What a trace may have at most.
@@ -67,6 +68,8 @@ type Nodes struct {
 	Nodes []*corev1.Node
 	// Stay are pods that come with their nodes, and never end: of DaemonSets.
 	Stay []*corev1.Pod
+
+	names sets.Set[string]
 }
 
 // Pods counts the pods of all jobs.

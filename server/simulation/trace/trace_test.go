@@ -137,12 +137,31 @@ func TestJobsOfSlurmBecomeOnePodForEachNode(t *testing.T) {
 	}
 }
 
+// Users name their jobs: no name takes the lines of others away, nor spoils the table.
+func TestNoNameOfAJobOfSlurmHidesOthers(t *testing.T) {
+	const head = "JobID|Submit|Elapsed|NNodes|JobName\n"
+	checkRead(
+		t, Sacct, head+"1|2026-05-01T10:00:00|01:00|1|\"a\n2|2026-05-01T10:00:01|01:00|1|b|c\r\n\n3|2026-05-01T10:00:02|01:00|1|\"d\" e\n",
+		`default/1 at 0s runs 1m0s of 1 app "a`, "default/2 at 1s runs 1m0s of 1 app b|c", `default/3 at 2s runs 1m0s of 1 app "d" e`,
+	)
+	const nameAmidst = "JobID|Submit|Elapsed|JobName|NNodes\n"
+	checkRefused(t, Sacct, nameAmidst+"1|2026-05-01T10:00:00|01:00|a|b|1\n", "jobs:2: there are 6 fields, and 5 columns")
+}
+
+func TestTheFirstJobComesAtTheStartWhateverTheYear(t *testing.T) {
+	const head = "JobID|Submit|Elapsed\n"
+	for range 20 { // whatever the order of a map
+		checkRefused(t, Sacct, head+"1|0001-01-01T00:00:00|01:00\n2|2026-05-01T10:00:00|01:00\n", "jobs: jobs come from 0001-01-01T00:00:00Z")
+	}
+}
+
 func TestABadTableOfSlurmIsRefusedWithThePlaceAndTheValue(t *testing.T) {
 	const head = "JobID|Submit|Elapsed|Timelimit|NNodes|NCPUS|ReqMem|ReqTRES\n"
 	for text, want := range map[string]string{
 		"JobID|Submit\n1|2\n":                                    "jobs:1: there is no column elapsed: want sacct --parsable2",
 		head + "1|soon|00:01||1|1||\n":                           `jobs:2: column submit: "soon" is no time`,
 		head + "1|2026-05-01T10:00:00|1s||1|1||\n":               `jobs:2: column elapsed: "1s" is no duration, such as 1-02:30:00`,
+		head + "1|2026-05-01T10:00:00|00:NaN||1|1||\n":           `jobs:2: column elapsed: "00:NaN" is no duration`,
 		head + "1|2026-05-01T10:00:00|9999-00:00:00||1|1||\n":    `jobs:2: column elapsed: "9999-00:00:00" is more than`,
 		head + "1|2026-05-01T10:00:00|00:01|ever|1|1||\n":        `jobs:2: column timelimit: "ever" is no duration`,
 		head + "1|2026-05-01T10:00:00|00:01||1K|1||\n":           `jobs:2: column nnodes: "1K" is no whole number`,
@@ -220,20 +239,32 @@ func TestPodsOfADumpThatHaveEndedAreJobs(t *testing.T) {
 		t.Errorf("the node selector is %q", got)
 	}
 	for text, want := range map[string]string{
-		"kind: List\nitems: 3\n":                  "jobs: document 1:",
-		"a: b\n":                                  "jobs: document 1: kind: it is empty",
-		"kind: List\nitems: [3]\n":                "jobs: document 1: object 1:",
-		"kind: Node\nmetadata: {name: ''}\n":      "jobs: document 1: object 1: metadata.name: it is empty",
-		"kind: Node\nmetadata: {name: a}\n":       "jobs: there are no jobs",
-		"kind: Pod\nspec: {containers: {a: b}}\n": "jobs: document 1: object 1:",
+		"kind: List\nitems: 3\n":   "jobs: document 1:",
+		"a: b\n":                   "jobs: document 1: kind: it is empty",
+		"kind: List\nitems: [3]\n": "jobs: document 1: object 1:",
+		"kind: Node\nmetadata: {name: a}\n---\nkind: Node\nmetadata: {name: a}\n": "jobs: document 2: object 1: there is a node a already",
+		"kind: Node\nmetadata: {name: ''}\n":                                      "jobs: document 1: object 1: metadata.name: it is empty",
+		"kind: Node\nmetadata: {name: a}\n":                                       "jobs: there are no jobs",
+		"kind: Pod\nspec: {containers: {a: b}}\n":                                 "jobs: document 1: object 1:",
 	} {
 		checkRefused(t, Dump, text, want)
 	}
 }
 
+// A launcher among workers parts no gang.
+func TestPodsThatAskForTheSameAreOneJobWhoeverComesBetween(t *testing.T) {
+	large := strings.ReplaceAll(podOf("b", "MPIJob", "train", "10:00:01", "Succeeded", "10:05:00", "10:06:00"), `cpu: "2"`, `cpu: "4"`)
+	checkRead(
+		t, Dump, "kind: List\nitems:\n"+podOf("a", "MPIJob", "train", "10:00:00", "Succeeded", "10:05:00", "10:06:00")+large+
+			podOf("c", "MPIJob", "train", "10:00:02", "Succeeded", "10:05:00", "10:07:00"),
+		"lab/mpijob/train at 0s runs 2m0s says 2h0m0s gang of 2 cpu=2 app train priority 3 by batch",
+		"lab/mpijob/train at 1s runs 1m0s says 2h0m0s of 1 cpu=4 app train priority 3 by batch",
+	)
+}
+
 func TestAFormatIsKnownByWhatItLooksLike(t *testing.T) {
 	for text, want := range map[string]Format{
-		"": CSV, "\n# a\nsubmit,runtime\n": CSV, sacctHead: Sacct, dumped: Dump, `{"kind": "List"}`: Dump, "---\nkind: Pod\n": Dump,
+		"": CSV, "\n# a\nsubmit,runtime\n": CSV, sacctHead: Sacct, dumped: Dump, `{"kind": "List", "a": "b|c"}`: Dump, "---\nkind: Pod\n": Dump,
 	} {
 		if got, err := ParseFormat("", []byte(text)); got != want || err != nil {
 			t.Errorf("%q is taken for %s, want %s", text[:min(len(text), 20)], got, want)
