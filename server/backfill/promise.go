@@ -19,7 +19,7 @@ type promises struct {
 
 	mu   sync.Mutex
 	of   map[membership.Key]promise
-	past []float64 // the last waits, as parts of the waits by the lots
+	past map[string][]float64 // by namespace, the last waits as parts of the waits by the lots
 }
 
 // promise is a forecast for one gang. The times are zero where nothing could be promised.
@@ -30,7 +30,8 @@ type promise struct {
 }
 
 const (
-	// mostPromises is of how many gangs the forecasts are kept. Gangs beyond that are not counted.
+	// mostPromises is of how many gangs the forecasts are kept, and from how many namespaces it is learned. Gangs beyond that are
+	// not counted.
 	mostPromises = 1000
 	// mostPast is how many former forecasts are learned from, and leastPast how many it takes: the last of nine covers nine in ten.
 	mostPast  = 32
@@ -51,7 +52,7 @@ func newPromises(registerer prometheus.Registerer) *promises {
 				"more than 1 for a gang that started later.",
 			Buckets: []float64{0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 4, 8},
 		}),
-		of: map[membership.Key]promise{},
+		of: map[membership.Key]promise{}, past: map[string][]float64{},
 	}
 	registerer.MustRegister(p.ratio)
 	return p
@@ -59,10 +60,10 @@ func newPromises(registerer prometheus.Registerer) *promises {
 
 // by returns by when a gang starts in nine of ten cases, by the last of nine draws: later or sooner, as former starts came later or sooner
 // than their draws. Draws know neither of pods that go before and take longer, nor of gangs that come later and go first. All that is
-// drawn is the same where the ends are certain.
-func (p *promises) by(now, lots time.Time, certain bool) time.Time {
+// drawn is the same where the ends are certain. Only starts in the same namespace count: a tenant could have gangs start early or late.
+func (p *promises) by(namespace string, now, lots time.Time, certain bool) time.Time {
 	p.mu.Lock()
-	past := slices.Sorted(slices.Values(p.past))
+	past := slices.Sorted(slices.Values(p.past[namespace]))
 	p.mu.Unlock()
 	factor := 1.0
 	switch {
@@ -114,12 +115,21 @@ func (p *promises) hold(gangs []core.Summary, now time.Time) {
 			waited, lots := now.Sub(promised.made), promised.lots.Sub(promised.made)
 			p.ratio.Observe(waited.Seconds() / promised.by.Sub(promised.made).Seconds())
 			if lots >= shortest {
-				p.past = append(p.past, ratio(waited, lots))
-				p.past = p.past[max(0, len(p.past)-mostPast):]
+				p.learn(key.Namespace, ratio(waited, lots))
 			}
 		}
 	}
 	p.of = waiting
+}
+
+// learn keeps how long a gang of a namespace waited.
+func (p *promises) learn(namespace string, ratio float64) {
+	past, known := p.past[namespace]
+	if !known && len(p.past) >= mostPromises {
+		return
+	}
+	past = append(past, ratio)
+	p.past[namespace] = past[max(0, len(past)-mostPast):]
 }
 
 // ratio returns how long a gang waited for its room, as a part of the wait by the lots. The time that a start takes is no error of

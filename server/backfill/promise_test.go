@@ -23,8 +23,11 @@ func TestForecastsLearnFromWaitsWithoutTheTimeOfTheStart(t *testing.T) {
 			p.make(keyOf(&started[0]), promise{made: now, by: now.Add(time.Hour), lots: now.Add(time.Minute)})
 			p.hold(started, now.Add(c.waited))
 		}
-		if got := p.by(now, now.Add(time.Hour), false).Sub(now); got != c.want {
+		if got := p.by("default", now, now.Add(time.Hour), false).Sub(now); got != c.want {
 			t.Errorf("%s: an hour by the draws is forecast as %s, want %s", name, got, c.want)
+		}
+		if got, want := p.by("other", now, now.Add(time.Hour), true).Sub(now), time.Hour+starting; got != want {
+			t.Errorf("%s: an hour in another namespace is forecast as %s, want %s", name, got, want)
 		}
 	}
 }

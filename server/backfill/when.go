@@ -105,7 +105,7 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 			f.At, f.lots = b.drawn(keyOf(s), &ends, f.At)
 		}
 		if !f.lots.IsZero() {
-			f.By = b.promises.by(b.clock.Now(), f.lots, !ends.Unsure)
+			f.By = b.promises.by(keyOf(s).Namespace, b.clock.Now(), f.lots, !ends.Unsure)
 			if f.By.Before(f.At) {
 				f.At = f.By
 			}
