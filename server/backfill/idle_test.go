@@ -17,6 +17,7 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/runtimes"
+	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/simulation"
@@ -52,7 +53,7 @@ func TestRoomIsKeptForAWhileOnlyForAGangThatDoesNotStart(t *testing.T) {
 		w.Queue(simulation.Pod("first", 20*time.Second))
 		b := backfill.New(backfill.Options{
 			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Cluster: w.Cluster,
-			Gangs: h, Room: h, History: w.History, After: time.Second,
+			Gangs: h, Room: h, History: w.History, After: time.Second, Profiles: predicates.NewProfiles(),
 		})
 		ctx, cancel := context.WithCancel(w.Context())
 		ended := make(chan struct{})

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -45,8 +46,9 @@ type Forecast struct {
 	// Ends is how many pods have to end first on the nodes that the gang would have, and Last the last one, namespace/name.
 	Ends int    `json:"ends,omitempty"`
 	Last string `json:"last,omitempty"`
-	// Booked says that others are kept off these nodes until then.
-	Booked bool `json:"booked,omitempty"`
+	// Booked says that others are kept off these nodes until then, and NotBooked in words why they are not.
+	Booked    bool   `json:"booked,omitempty"`
+	NotBooked string `json:"notBooked,omitempty"`
 	// Expected is of how many pods an end is expected at all, of Running, and Learned of how many by former pods alone.
 	Expected int `json:"expected"`
 	Learned  int `json:"learned,omitempty"`
@@ -89,6 +91,9 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 	f.Expected, f.Learned, f.Running = len(ends.Of), ends.Learned, ends.Running
 	f.Booked = b.Booked().Key == keyOf(s)
 	outlook, ok := b.gangs.Outlook(keyOf(s), ends.Of, false)
+	if ok && !f.Booked {
+		f.NotBooked = cmp.Or(b.waits.whyNotYet(s, b.stamps.Now().Sub(s.Since)), tooLarge(&outlook))
+	}
 	switch {
 	case !ok:
 		f.Outcome = NotPlanned
@@ -143,14 +148,9 @@ func (b *Booker) drawn(key membership.Key, ends *runtimes.Ends, expected time.Ti
 
 // waitsFor counts the pods that have to end on the nodes of a gang.
 func (f *Forecast) waitsFor(outlook *gang.Outlook) {
-	on := map[string]bool{}
-	for _, place := range outlook.Places {
-		on[outlook.Snapshot.Node(place.Node).Name] = true
-	}
-	for _, end := range outlook.Ends {
-		if on[end.Node.Name] {
-			f.Ends, f.Last = f.Ends+1, end.Pod.FullName()
-		}
+	ends := endsOnPlaces(outlook)
+	if f.Ends = len(ends); f.Ends > 0 {
+		f.Last = ends[f.Ends-1].Pod.FullName()
 	}
 }
 
@@ -187,14 +187,21 @@ func (f *Forecast) String() string {
 		if f.Varies() {
 			text += ", in nine of ten cases by " + clockTime(f.By)
 		}
-		text += fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)
-		if f.Booked {
+		text += fmt.Sprintf(", when %s ended, the last one %s", have(f.Ends), f.Last)
+		switch {
+		case f.Booked:
 			return text + "; room is booked for it"
+		case f.NotBooked != "":
+			return text + "; no room is booked for it, as " + f.NotBooked + ", so others may take it first"
 		}
 		return text + "; no room is booked for it, so others may take it first"
 	case NoPromise:
-		return fmt.Sprintf("%s: no promise, as the ends of %d of %d pods that run are unknown, and there is no room after the others: %s",
-			f.Gang, f.Running-f.Expected, f.Running, f.Why)
+		text := fmt.Sprintf("%s: no promise, as the ends of %d of %s that run are unknown, and there is no room after the others: %s",
+			f.Gang, f.Running-f.Expected, pods(f.Running), f.Why)
+		if f.NotBooked != "" {
+			text += "; no room is booked for it, as " + f.NotBooked
+		}
+		return text
 	case NotPlanned:
 		return f.Gang + ": no promise: " + f.Why
 	case Goes:
