@@ -14,6 +14,7 @@ func TestTheConditionOfRoomInTimeIsThereOnlyWhileThereIsSomethingToBeSaid(t *tes
 	waiting, started := Counts{Pending: 3}, Counts{Bound: 3}
 	booked := &Booking{RoomBooked, "room is booked from about 14:32 UTC"}
 	not := &Booking{NoRoomBooked, "no room is booked, as why"}
+	is := &metav1.Condition{Status: "True", Reason: "RoomBooked", Message: booked.Words}
 	status := v1alpha1.PodGroupStatus{}
 	for i, step := range []struct {
 		name   string
@@ -24,10 +25,10 @@ func TestTheConditionOfRoomInTimeIsThereOnlyWhileThereIsSomethingToBeSaid(t *tes
 		{"nothing is known", waiting, nil, nil},
 		{"nothing is booked", waiting, &Booking{}, nil},
 		{"it can have none", waiting, not, &metav1.Condition{Status: "False", Reason: "NoRoomBooked", Message: not.Words}},
-		{"it has one", waiting, booked, &metav1.Condition{Status: "True", Reason: "RoomBooked", Message: booked.Words}},
-		{"another process leads, and does not know yet", waiting, nil, &metav1.Condition{Status: "True", Reason: "RoomBooked", Message: booked.Words}},
+		{"it has one", waiting, booked, is},
+		{"another process leads, and does not know yet", waiting, nil, is},
 		{"it has lost it", waiting, &Booking{}, nil},
-		{"it has one again", waiting, booked, &metav1.Condition{Status: "True", Reason: "RoomBooked", Message: booked.Words}},
+		{"it has one again", waiting, booked, is},
 		{"it has started", started, booked, nil},
 	} {
 		o := Observation{PodGroup: newPodGroup(status), Counts: step.counts, Booking: step.is, Reason: Unschedulable, Message: "m"}

@@ -39,7 +39,10 @@ func TestANoticeIsGivenWhenItIsNewAndRarely(t *testing.T) {
 		{200 * time.Second, "other words", func() { n.booked(key, began.Add(time.Hour), "6") }, false, "5"},
 		{749 * time.Second, "not ten minutes after", func() {}, false, "5"},
 		{750 * time.Second, "ten minutes after", func() {}, true, "6"},
-		{760 * time.Second, "another gang has it, and then it again", func() { n.only(keyNamed("other")); n.booked(key, began.Add(time.Hour), "6") }, false, "6"},
+		{760 * time.Second, "another gang has it, and then it again", func() {
+			n.only(keyNamed("other"))
+			n.booked(key, began.Add(time.Hour), "6")
+		}, false, "6"},
 		{770 * time.Second, "another gang has it", func() { n.only(keyNamed("other")) }, false, "6"},
 		{780 * time.Second, "half a minute after", func() {}, true, ""},
 		{790 * time.Second, "it can have none", func() { n.not(key, "7") }, false, ""},

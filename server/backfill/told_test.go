@@ -92,8 +92,10 @@ func TestAGangIsToldWhyItCanHaveNoBooking(t *testing.T) {
 		runs    time.Duration // that the others say
 		want    string
 	}{
-		"too large":    {8, time.Hour, "no room is booked, as it asks for more than half of the cpu that all nodes have together"},
-		"unknown ends": {4, 0, "no room is booked, as the ends of 6 of 6 pods that run are unknown, and there is no room once the others have ended"},
+		"too large": {8, time.Hour, "no room is booked, as it asks for more than half of the cpu that all nodes have together"},
+		"unknown ends": {
+			4, 0, "no room is booked, as the ends of 6 of 6 pods that run are unknown, and there is no room once the others have ended",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runTelling(t, 10*time.Second, func(w *world, told *telling) {
@@ -108,7 +110,7 @@ func TestAGangIsToldWhyItCanHaveNoBooking(t *testing.T) {
 					t.Errorf("it is told %+v, want %q", got, test.want)
 				}
 				text := w.when(types.NamespacedName{Namespace: "default", Name: "g"}).Gangs[0].String()
-				if why := "as it asks for more than half of the cpu that all nodes have together"; strings.Contains(text, why) != (name == "too large") {
+				if strings.Contains(text, "as it asks for more than half of the cpu that all nodes have together") != (name == "too large") {
 					t.Errorf("muster when says %q", text)
 				}
 				w.Pass(600, func(int) {}, forLong("g"))

@@ -18,7 +18,8 @@ func whyNot(outlook *gang.Outlook, ends *runtimes.Ends) string {
 	case outlook.Fits():
 		return ""
 	case unknown > 0:
-		return fmt.Sprintf("the ends of %d of %s that run are unknown, and there is no room once the others have ended", unknown, pods(ends.Running))
+		return fmt.Sprintf("the ends of %d of %s that run are unknown, and there is no room once the others have ended",
+			unknown, pods(ends.Running))
 	default:
 		return "there is no room even once all pods have ended that run"
 	}

@@ -114,7 +114,8 @@ func (l *line) ratio(first, second *Run) string {
 // title says what was replayed.
 func (a *Answer) title() string {
 	span := inspect.Seconds(a.SpanSeconds)
-	return fmt.Sprintf("%s: %s of %s, which come over %s, on %s", a.Trace, number(a.Jobs, "job"), number(a.Pods, "pod"), span, number(a.Nodes, "node"))
+	return fmt.Sprintf("%s: %s of %s, which come over %s, on %s",
+		a.Trace, number(a.Jobs, "job"), number(a.Pods, "pod"), span, number(a.Nodes, "node"))
 }
 
 // number says how many things of a name there are.
