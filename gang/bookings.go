@@ -7,7 +7,7 @@ import (
 	"muster.dev/muster/gang/status"
 )
 
-// bookings is what people are told of room in time: of the groups about which there is something to be told, nil while that is not known.
+// bookings has the words about room in time for the groups about which there are any, nil while they are not known.
 type bookings struct {
 	now   atomic.Pointer[map[membership.Key]status.Booking]
 	shown map[membership.Key]status.Booking // when it was last looked for changes, which one goroutine does
@@ -17,7 +17,7 @@ type bookings struct {
 // were told stands. It returns at once.
 func (p *Publisher) Book(of map[membership.Key]status.Booking) { p.bookings.now.Store(&of) }
 
-// of returns what is told of a group, nil while that is not known.
+// of returns the words about a group, nil while they are not known.
 func (b *bookings) of(key membership.Key) *status.Booking {
 	now := b.now.Load()
 	if now == nil || *now == nil {
@@ -27,8 +27,7 @@ func (b *bookings) of(key membership.Key) *status.Booking {
 	return &booking
 }
 
-// changed returns the groups of which something else is told than when it was last looked. It reports true for all, where that was not
-// known before.
+// changed returns the groups with other words than at the last look. It reports true for all, where nothing was known before.
 func (b *bookings) changed() (keys []membership.Key, all bool) {
 	loaded := b.now.Load()
 	if loaded == nil {

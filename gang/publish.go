@@ -116,7 +116,7 @@ func (p *Publisher) Changed() []membership.Key {
 	snap := p.cluster.Snapshot()
 	booked, all := p.bookings.changed()
 	changed.Insert(booked...)
-	if all { // also those of which a former leader told something
+	if all { // a former leader may have told something of any
 		clear(p.tables)
 		changed.Insert(slices.Collect(maps.Keys(p.bookings.shown))...)
 	}

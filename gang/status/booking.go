@@ -7,8 +7,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 )
 
-// Booking is what people are told of room in time for a group: [RoomBooked] or [NoRoomBooked], and the same in words; the zero value for
-// nothing.
+// Booking tells people of room in time for a group: [RoomBooked] or [NoRoomBooked], and the same in words; the zero value tells nothing.
 type Booking struct {
 	Reason Reason
 	Words  string

@@ -38,7 +38,7 @@ type Observation struct {
 	// be empty: then the counts speak.
 	Reason  Reason
 	Message string
-	// Booking is what is told of room in time for it, nil while that is not known.
+	// Booking tells of room in time for it, nil while that is not known.
 	Booking *Booking
 }
 

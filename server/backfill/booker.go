@@ -40,8 +40,7 @@ type Options struct {
 	// MaxIdle is the share of all nodes that bookings for gangs of one namespace may keep idle on average over an hour, 0 for no limit.
 	// Once they have, it gets none until the average is down to half.
 	MaxIdle float64
-	// Tell has people told for which gangs room is booked, or why none is: of all gangs about which there is something to be told. It may be
-	// nil.
+	// Tell has people told whether room is booked for gangs, and why not: of all gangs about which there is something to say. It may be nil.
 	Tell func(map[membership.Key]status.Booking)
 }
 

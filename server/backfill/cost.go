@@ -14,8 +14,8 @@ import (
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// immodest returns a resource of which pods ask for more than half of what all nodes have together, "" for none: a larger gang keeps
-// nobody waiting.
+// immodest returns a resource that pods ask for too much of, more than half of what all nodes have together; "" for none. A larger gang
+// keeps nobody waiting.
 func immodest(places []placement.Place, snap *cluster.Snapshot) string {
 	asked := cluster.Resources{}
 	for _, place := range places {
@@ -32,7 +32,7 @@ func offered(snap *cluster.Snapshot) (all cluster.Resources) {
 	return all
 }
 
-// beyond returns a resource of which more is asked for than there is, "" for none.
+// beyond returns a resource that there is less of than is asked for, "" for none.
 func beyond(asked, all cluster.Resources) string {
 	tooMuch := func(of cluster.Scalar) bool { return of.Amount > all.Scalar(of.Name) }
 	switch at := slices.IndexFunc(asked.Scalars, tooMuch); {

@@ -17,13 +17,13 @@ type notices struct {
 	unasked bool // nobody was told yet
 }
 
-// notice is what is to be told of a gang, and what was told last.
+// notice has the next news of a gang, and the last ones that were told.
 type notice struct {
 	next, told news
 	at         time.Time // when told was
 }
 
-// news is what there is to tell of a gang, the zero value for nothing.
+// news are the words about a gang at one moment, the zero value for none.
 type news struct {
 	status.Booking
 	from time.Time // of a booking
