@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type Publisher struct {
 	news    *news
 	marks   *marks
 	tables  map[string]cluster.CustomTable // of PodGroups by label, as Changed last saw them under the lock
+
+	bookings bookings
 }
 
 // Clients are the clients that a Publisher reads and writes through. All are required.
@@ -99,7 +102,7 @@ func (p *Publisher) Observe(key membership.Key) (status.Observation, bool) {
 	if known {
 		o.SchedulerName = p.news.reporter(o.SchedulerName)
 	}
-	o.PodGroup = object.PodGroup
+	o.PodGroup, o.Booking = object.PodGroup, p.bookings.of(key)
 	return o, true
 }
 
@@ -111,6 +114,12 @@ func (p *Publisher) Changed() []membership.Key {
 	p.machine.receive()
 	changed := sets.New(p.machine.apply(core.ChangesDue{}).changed...)
 	snap := p.cluster.Snapshot()
+	booked, all := p.bookings.changed()
+	changed.Insert(booked...)
+	if all { // a former leader may have told something of any
+		clear(p.tables)
+		changed.Insert(slices.Collect(maps.Keys(p.bookings.shown))...)
+	}
 	for _, label := range v1alpha1.GroupLabels() {
 		if apiGroup := v1alpha1.APIGroupOf(label); apiGroup != "" {
 			p.compare(label, snap.Custom(v1alpha1.ResourceOf(apiGroup)), changed)
@@ -157,6 +166,8 @@ func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
 	if o.Dissent != "" {
 		all = append(all, dissent(&o))
 	}
+	o.Booking = p.bookings.of(key)
+	all = append(all, roomInTime(&o)...)
 	for i := range all {
 		event := &all[i]
 		event.SchedulerName, event.Group = o.SchedulerName, key.Label+" "+key.String()
@@ -166,6 +177,21 @@ func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
 		if o.Member != nil && o.Member.GetUID() != event.About.GetUID() { // the API server tells events about several groups apart by it
 			event.Related = o.Member
 		}
+	}
+	return all
+}
+
+// roomInTime returns what is told of room in time: to the owners, or to a member where there is no other object that could say it.
+func roomInTime(o *status.Observation) (all []status.Event) {
+	reason, words := o.SayRoom()
+	if reason == status.None {
+		return nil
+	}
+	for _, owner := range o.Owners {
+		all = append(all, status.Event{About: owner, Reason: reason, Words: words})
+	}
+	if len(all) == 0 && o.PodGroup == nil && o.Member != nil {
+		all = append(all, status.Event{About: o.Member, Reason: reason, Words: words})
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package predicates
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -21,6 +22,8 @@ type Profile struct {
 	Offload bool
 	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
 	Mirrors bool
+	// ReserveAfter is how long gangs wait before room is booked for them, 0 for ever; nil where that is as for all profiles.
+	ReserveAfter *time.Duration
 	// Shortlist is how many nodes kube-scheduler is to be offered at most, to pick one by the same scores that the
 	// profile has then; 0 for all that fit.
 	Shortlist int
@@ -44,6 +47,9 @@ func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
 		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Gates: cfg.Gates, Offload: cfg.Offload, Mirrors: cfg.IsDefault(),
 		Shortlist: cfg.ShortlistSize(), equivalence: cfg.Equivalence,
+	}
+	if cfg.ReserveAfter != nil {
+		p.ReserveAfter = new(cfg.ReserveAfter.Duration)
 	}
 	scores := cfg.OwnScores()
 	if p.Shortlist > 0 {

@@ -45,7 +45,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		writer := nomination.NewWriter(b.Logger, b.Registry, clock.RealClock{}, nomination.DefaultWriteLimits(b.Config.ClientConnection.QPS))
 		keeper := reservation.New(reservation.Options{Logger: b.Logger, Clock: clock.RealClock{}, Cluster: b.Cluster, Profiles: profiles})
 		gangs := newGangs(b, a, keeper, nil, profiles, nil, writer)
-		booker := newBooker(b, gangs, keeper, runtimes.NewHistory(b.Registry))
+		booker := newBooker(b, gangs, keeper, profiles, runtimes.NewHistory(b.Registry))
 		return &ahead{gangs: gangs, booker: booker, synced: v.synced, wait: v.wait}, nil // none of them runs
 	}
 	client := nomination.NewClient(a.quick.Core.CoreV1().RESTClient(), clock.RealClock{})
@@ -58,7 +58,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 		Client: client, Writer: writer, Seed: rand.Uint64(),
 	})
 	history := runtimes.NewHistory(b.Registry)
-	booker := newBooker(b, gangs, v.reservations, history)
+	booker := newBooker(b, gangs, v.reservations, profiles, history)
 	former, err := backfill.NewFormer(a.Core, history)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func newAhead(b *base, a *api, v *view, profiles *predicates.Profiles) (*ahead, 
 				}
 			}),
 			app.Part("pods that have succeeded", app.Always, func(ctx context.Context) {
-				if b.Config.Gangs.ReserveAfter.Duration > 0 {
+				if booker.Enabled(ctx) {
 					former.Run(ctx)
 				}
 			}),
@@ -149,11 +149,13 @@ func newGangs(
 	return gang.New(options)
 }
 
-func newBooker(b *base, gangs *gang.Manager, keeper *reservation.Keeper, history *runtimes.History) *backfill.Booker {
+func newBooker(
+	b *base, gangs *gang.Manager, keeper *reservation.Keeper, profiles *predicates.Profiles, history *runtimes.History,
+) *backfill.Booker {
 	return backfill.New(backfill.Options{
 		Logger: b.Logger, Registerer: b.Registry, Clock: clock.RealClock{}, Cluster: b.Cluster, Gangs: gangs.Observer, Room: keeper,
-		History: history, After: b.Config.Gangs.ReserveAfter.Duration,
-		MaxIdle: float64(b.Config.Gangs.ReserveMaxIdlePercent) / 100,
+		History: history, After: b.Config.Gangs.ReserveAfter.Duration, Profiles: profiles,
+		MaxIdle: float64(b.Config.Gangs.ReserveMaxIdlePercent) / 100, Tell: gangs.Publisher.Book,
 	})
 }
 

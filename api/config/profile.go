@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Profile says how the pods of one scheduler name are treated.
@@ -39,6 +41,9 @@ type Profile struct {
 	// of its own. Set it to 0 where kube-scheduler has other score plugins, weights or arguments
 	// than `muster scheduler-config` prints. Defaults to 32.
 	Shortlist *int32 `json:"shortlist,omitempty"`
+	// ReserveAfter is gangs.reserveAfter for gangs whose pods are of this profile, 0s for no room booked for them. Set it where gangs of
+	// one profile are to wait for longer than others, or to have no room booked for them. Defaults to gangs.reserveAfter.
+	ReserveAfter *metav1.Duration `json:"reserveAfter,omitempty"`
 	// Plugins change the default plugins of each extension point.
 	Plugins Plugins `json:"plugins"`
 	// PluginConfig holds the arguments of plugins, one entry per plugin. Defaults to

@@ -258,7 +258,8 @@ type Gangs struct {
 	// ReserveAfter is how long the first gang, by priority and then by age, waits before room in time is booked for it: pods
 	// of no higher priority stay off the nodes that it is to have, unless they end before it can start or fit beside it.
 	// Pods are expected to end by activeDeadlineSeconds, the annotation muster.dev/expected-runtime, or as former pods of their
-	// workload have ended. Set it where large gangs wait for long behind small pods. Defaults to 0s, which books none.
+	// workload have ended. A profile may say another time, and a group a longer one. Set it where large gangs wait for long behind
+	// small pods. Defaults to 0s, which books none.
 	ReserveAfter metav1.Duration `json:"reserveAfter"`
 	// ReserveMaxIdlePercent is how many percent of the cluster bookings for the groups of one namespace may keep idle on average over an
 	// hour or so. Then it gets none until the average is down to half. 0 is no limit. Lower it when tenants share a cluster; raise it

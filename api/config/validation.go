@@ -101,9 +101,7 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 	if g.MaxHoldingPerNamespace < 0 {
 		errs = append(errs, field.Invalid(path.Child("maxHoldingPerNamespace"), g.MaxHoldingPerNamespace, "must not be negative; 0 is no limit"))
 	}
-	if g.ReserveAfter.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("reserveAfter"), g.ReserveAfter.Duration.String(), "must not be negative; 0s books no room"))
-	}
+	errs = append(errs, validateReserveAfter(path.Child("reserveAfter"), g.ReserveAfter)...)
 	if g.ReserveMaxIdlePercent < 0 || g.ReserveMaxIdlePercent > 100 {
 		errs = append(errs, field.Invalid(
 			path.Child("reserveMaxIdlePercent"), g.ReserveMaxIdlePercent, "must be from 1 to 100, or 0, which is no limit"))
@@ -111,6 +109,13 @@ func (g Gangs) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, validateListed(path.Child("evict"), g.Evict)...)
 	errs = append(errs, validateGangKinds(path.Child("kinds"), g.Kinds)...)
 	return append(errs, validateListed(path.Child("whenShort"), g.WhenShort)...)
+}
+
+func validateReserveAfter(path *field.Path, after metav1.Duration) field.ErrorList {
+	if after.Duration < 0 {
+		return field.ErrorList{field.Invalid(path, after.Duration.String(), "must not be negative; 0s books no room")}
+	}
+	return nil
 }
 
 func validatePositive(path *field.Path, d metav1.Duration) field.ErrorList {

@@ -43,6 +43,9 @@ func (p *Profile) validate(path *field.Path) field.ErrorList {
 	errs = append(errs, p.validateSelection(path)...)
 	errs = append(errs, validateListed(path.Child("equivalence"), p.Equivalence)...)
 	errs = append(errs, p.validateShortlist(path.Child("shortlist"))...)
+	if p.ReserveAfter != nil {
+		errs = append(errs, validateReserveAfter(path.Child("reserveAfter"), *p.ReserveAfter)...)
+	}
 	plugins := path.Child("plugins")
 	errs = append(errs, p.Plugins.Filter.weighted().validate(plugins.Child("filter"), pluginsAt(atFilter, OnRequest), oldPredicates())...)
 	errs = append(errs, p.Plugins.Score.validate(plugins.Child("score"), pluginsAt(atScore, OnRequest), oldPriorities())...)

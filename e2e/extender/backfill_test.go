@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/muster"
@@ -80,6 +81,24 @@ func TestAGangThatWaitsHasItsRoomInTimeAndShortPodsPassIt(t *testing.T) {
 				}
 				return err
 			})
+			told := func() string {
+				group := workload.NewPodGroup("large", 4)
+				is, err := c.podGroups(group).Get(c.Context(), "large", metav1.GetOptions{})
+				c.Must(err)
+				conditions, _, _ := unstructured.NestedSlice(is.Object, "status", "conditions")
+				for _, condition := range conditions {
+					if of, _ := condition.(map[string]any); of["type"] == v1alpha1.PodGroupRoomBookedCondition {
+						return fmt.Sprint(of["status"], " ", of["reason"], " ", of["message"])
+					}
+				}
+				return ""
+			}
+			c.Eventually("the PodGroup says so", func() error {
+				if says := told(); !strings.HasPrefix(says, "True RoomBooked room is booked from about ") || !strings.Contains(says, "first-000") {
+					return fmt.Errorf("it says %q", says)
+				}
+				return nil
+			})
 			unknown, short := workload.NewPod("unknown", "2"), workload.NewPod("short", "2")
 			runs("1m")(short)
 			c.createPods(unknown)
@@ -96,6 +115,12 @@ func TestAGangThatWaitsHasItsRoomInTimeAndShortPodsPassIt(t *testing.T) {
 			for member := range 4 {
 				c.awaitNode(fmt.Sprint("large-", member))
 			}
+			c.Eventually("the PodGroup says nothing of it once it has started", func() error {
+				if says := told(); says != "" {
+					return fmt.Errorf("it says %q", says)
+				}
+				return nil
+			})
 			for name, pod := range c.Pods() {
 				if waits := pod.Spec.NodeName == ""; waits != (name == "unknown") {
 					t.Errorf("pod %s is on %q", name, pod.Spec.NodeName)

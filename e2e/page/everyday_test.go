@@ -18,6 +18,7 @@ func TestThePageIsForEveryDay(t *testing.T) {
 		"the filter is for keyboards and screens":       filtersByKeyboard,
 		"gangs stand in the order of their plans":       ordersGangs,
 		"a bar tells no place from nearly all":          tellsPlacesApart,
+		"room in time is shown with what it costs":      showsRoomInTime,
 		"pods stand under their owners, in a few lines": groupsByOwner,
 		"a class is named by what there is":             namesClasses,
 		"the last hour is drawn":                        drawsThePast,
@@ -140,6 +141,27 @@ func ordersGangs(t *testing.T, s served) {
 		document.querySelector('#gangs li .counts:last-child').textContent) && !document.querySelector('#gangs li:last-child time')`)
 	b.run(chromedp.SendKeys(`#filter-text`, "second"))
 	b.eventually("the turn is that of all gangs", `document.querySelector('#gangs ol').textContent.startsWith('2. a/second')`)
+}
+
+func showsRoomInTime(t *testing.T, s served) {
+	b := s.looks(t)
+	gang := `{ gang: 'ml/train', label: 'l', why: 'w', minMember: 64, bound: 0, binding: 0, held: 0, placed: 0, pending: 64, lacking: 64,
+		ready: 64, members: [] }`
+	b.pretends("debug/gangs/ml/train", `{ gangs: [`+gang+`] }`)
+	b.pretends("debug/gangs", `{ gangs: [`+gang+`] }`)
+	b.eventually("no booking", `document.querySelector('#gangs ol') && !document.querySelector('#gangs .booked')`)
+	room := `gang: 'ml/train', label: 'l', pods: 64, nodes: 8, from: new Date(Date.now() + 600000).toISOString()`
+	b.pretends("debug/gangs", `{ gangs: [`+gang+`], booked: { `+room+`, idlePods: 40, idleShare: 0.124 } }`)
+	b.eventually("for whom, from when, and what it costs", `((text) =>
+		/^Room is booked for ml\/train: 64 pods on 8 nodes, from .*\d:\d\d:\d\d/.test(text) &&
+		text.endsWith('. It keeps room for 40 of them idle now, 12 % of the cluster.'))(document.querySelector('#gangs .booked')?.textContent)`)
+	b.pretends("debug/gangs", `{ gangs: [`+gang+`], booked: { `+room+`, idlePods: 0, idleShare: 0 } }`)
+	b.eventually("that it costs nothing", `document.querySelector('#gangs .booked')?.textContent.endsWith('. It keeps nothing idle now.')`)
+	b.click(`#gangs .booked a`)
+	b.eventually("the gang is opened", `document.querySelector('#opened-gang h3')?.textContent.includes('ml/train') ||
+		document.querySelector('#opened-gang').textContent.includes('64 must start together')`)
+	b.pretends("debug/gangs", `{ gangs: [`+gang+`] }`)
+	b.eventually("that it is over", `!document.querySelector('#gangs .booked')`)
 }
 
 func tellsPlacesApart(t *testing.T, s served) {

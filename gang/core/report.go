@@ -26,6 +26,9 @@ type Summary struct {
 	Label     string `json:"label"`     // that makes pods its members
 	MinMember int    `json:"minMember"` // 0 when that is not known
 	Priority  int32  `json:"priority"`
+	// SchedulerName names its profile, and ReserveAfter is how long it asks to wait at least before room is booked for it.
+	SchedulerName string        `json:"-"`
+	ReserveAfter  time.Duration `json:"-"`
 	// Levels are the keys of labels of nodes by which its pods ask to be near each other, the uppermost first.
 	Levels []string `json:"levels,omitempty"`
 	// Room says how the places of members are kept that go without a bind call; "" when there are none.
@@ -165,7 +168,7 @@ func (p *member) about(now time.Time) Member {
 func (s *State) summary(g *group, at Moment) Summary {
 	c := g.counts
 	told := Summary{
-		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, Room: g.room(),
+		Name: g.key.String(), Label: g.key.Label, Priority: g.priority, SchedulerName: g.schedulerName, Room: g.room(),
 		Pending: c[pending], Placed: c[placed], Held: c.came(), Binding: c[due] + c[binding], Bound: c[bound],
 		Succeeded: g.done.succeeded, Failed: g.done.failed,
 		Denied: g.failed, Planned: g.planned, Note: s.note(g),
@@ -176,7 +179,7 @@ func (s *State) summary(g *group, at Moment) Summary {
 		told.Why, told.Reason, told.Wrong = not.why, not.reason, not.why
 	} else {
 		told.Account, told.MinMember = part{g, spec}.account(at.Now), spec.MinMember
-		told.Levels = spec.Levels()
+		told.Levels, told.ReserveAfter = spec.Levels(), spec.Policy.ReserveAfter
 		if !g.planned.IsZero() {
 			told.Deadline = g.deadline(spec)
 		}

@@ -133,6 +133,13 @@ func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
 			"its owner does not ask", with(nil, nil, cluster.Affiliation{Why: "its Job does not ask for it"}),
 			"member of no gang: its Job does not ask for it", nil,
 		},
+		{
+			"by its owner, and it says what counts then", with(nil, map[string]string{
+				v1alpha1.AnnotationReserveAfter: "0", v1alpha1.AnnotationRequiredTopology: "rack", v1alpha1.AnnotationGangMode: "Strict",
+			}, cluster.Affiliation{Gang: "train", Why: "why"}),
+			"member of gang n/train: why",
+			[]string{"annotation muster.dev/gang-mode is ignored: the pod has no label of a gang, such as muster.dev/pod-group"},
+		},
 		{"nothing says so, and marks are misspelled", with(
 			map[string]string{"muster.dev/podgroup": "g", "muster.dev/min-member": "3", "muster.dev/colour": "red", "app": "web"},
 			map[string]string{

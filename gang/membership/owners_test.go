@@ -3,7 +3,9 @@ package membership
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -128,5 +130,39 @@ func TestWhoseGangAsksForATopology(t *testing.T) {
 		if got := AsksTopology(p, &cluster.Snapshot{}); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+}
+
+// Nobody can ask for less than another member does.
+func TestRoomIsBookedForMembersByAnOwnerOnceTheyHaveWaitedForTheLongestTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		says []string
+		want time.Duration
+		err  string
+	}{
+		"nobody says anything": {says: []string{"", ""}},
+		"the longest":          {says: []string{"10m", "30m", ""}, want: 30 * time.Minute},
+		"never":                {says: []string{"10m", "0"}, want: v1alpha1.ReserveNever},
+		"nonsense":             {says: []string{"10m", "soon"}, err: `metadata.annotations[muster.dev/reserve-after]: Invalid value: "soon"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pods []*cluster.Pod
+			for i, text := range test.says {
+				p := cluster.NewPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: fmt.Sprint("p-", i)}})
+				if text != "" {
+					p.Annotations = map[string]string{v1alpha1.AnnotationReserveAfter: text}
+				}
+				p.Affiliation = cluster.Affiliation{Gang: "train", MinMember: 2}
+				pods = append(pods, p)
+				if ignored := Ignored(p); len(ignored) > 0 {
+					t.Errorf("ignored: %q", ignored)
+				}
+			}
+			got := Bounds{MaxMembers: 10}.Said(slices.Values(pods))
+			if got.Policy.ReserveAfter != test.want || (got.Err == nil) != (test.err == "") ||
+				got.Err != nil && !strings.HasPrefix(got.Err.Error(), test.err) {
+				t.Errorf("they wait for %s, error %v; want %s and %q", got.Policy.ReserveAfter, got.Err, test.want, test.err)
+			}
+		})
 	}
 }

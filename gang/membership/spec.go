@@ -137,12 +137,32 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 		s.Policy.Topology, s.Err = sharedTopology(first, members)
 	}
 	if s.Err == nil {
+		s.Policy.ReserveAfter, s.Err = longestReserveAfter(members)
+	}
+	if s.Err == nil {
 		s.Within, s.Err = commonsOf(first)
 	}
 	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
 	return s
+}
+
+// longestReserveAfter returns how long a group waits at least before room is booked for it, by the member that says the longest: nobody
+// can ask for less than another one.
+func longestReserveAfter(members iter.Seq[*cluster.Pod]) (longest time.Duration, err error) {
+	for member := range members {
+		text, says := member.Annotations[v1alpha1.AnnotationReserveAfter]
+		if !says {
+			continue
+		}
+		policy, err := v1alpha1.DecodePolicy(map[string]string{v1alpha1.AnnotationReserveAfter: text})
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, policy.ReserveAfter)
+	}
+	return longest, nil
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among

@@ -60,14 +60,24 @@ const koordinator = "gang.scheduling.koordinator.sh/"
 // Ignored says in words which marks of a pod have no effect on it: misspelled ones, ones without what they need, and ones of
 // others that muster does not read or understand.
 func Ignored(pod *cluster.Pod) []string {
-	ignored := ignoredMarks(pod.Pod)
+	ignored := ignoredMarks(pod.Pod, pod.Affiliation.Gang != "")
 	if _, marked := Marked(pod.Pod); pod.Affiliation.Ignored && !marked {
 		ignored = append(ignored, pod.Affiliation.Why)
 	}
 	return ignored
 }
 
-func ignoredMarks(pod *corev1.Pod) (ignored []string) {
+// countWithoutMark are the annotations that count on members that have no mark, as their owners make them members.
+func countWithoutMark() []string {
+	return []string{
+		v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationPreferredTopology, v1alpha1.AnnotationTopologyWaitFor,
+		v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationTopologyShares, v1alpha1.AnnotationBalancedTopology,
+		v1alpha1.AnnotationReserveAfter,
+	}
+}
+
+// ignoredMarks are the marks of a pod that have no effect, which may be a member by its owner.
+func ignoredMarks(pod *corev1.Pod, owned bool) (ignored []string) {
 	_, _, member := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
 	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
 		switch {
@@ -90,6 +100,7 @@ func ignoredMarks(pod *corev1.Pod) (ignored []string) {
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: muster knows no such annotation%s", name, meant(name)))
 		case name == v1alpha1.AnnotationGangScope:
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is for the owner of the pod", name))
+		case owned && slices.Contains(countWithoutMark(), name):
 		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name):
 			ignored = append(ignored, fmt.Sprintf(
 				"annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))

@@ -38,6 +38,8 @@ type Observation struct {
 	// be empty: then the counts speak.
 	Reason  Reason
 	Message string
+	// Booking tells of room in time for it, nil while that is not known.
+	Booking *Booking
 }
 
 // Next returns the status that a group is to have: the phase and the conditions
@@ -75,6 +77,8 @@ func Next(o Observation, now time.Time) v1alpha1.PodGroupStatus {
 		condition.LastTransitionTime = at
 		meta.SetStatusCondition(&next.Conditions, condition)
 	}
+	reason, _ := o.say(next.Phase)
+	o.book(&next.Conditions, reason, at)
 	return next
 }
 

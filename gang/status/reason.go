@@ -43,6 +43,10 @@ const (
 	MembersDisagree
 	// MarkIgnored: a mark on a pod names a gang, or says something of one, and has no effect.
 	MarkIgnored
+	// RoomBooked: room is booked for the group from a time on.
+	RoomBooked
+	// NoRoomBooked: the group has waited for long enough, and no room can be booked for it.
+	NoRoomBooked
 	reasons
 )
 
@@ -62,7 +66,7 @@ func (r Reason) String() string {
 		MembersWithheld: "MembersWithheld", MembersMissing: "MembersMissing",
 		MembersFailed: "MembersFailed", NamespaceLimit: "NamespaceLimit", Unschedulable: "Unschedulable", TimedOut: "TimedOut",
 		Evicting: "Evicting", Waiting: "Waiting", Scheduled: "Scheduled", Preempted: "Preempted",
-		MembersDisagree: "MembersDisagree", MarkIgnored: "MarkIgnored",
+		MembersDisagree: "MembersDisagree", MarkIgnored: "MarkIgnored", RoomBooked: "RoomBooked", NoRoomBooked: "NoRoomBooked",
 	}[r]
 }
 
@@ -80,7 +84,7 @@ func (r Reason) patience() time.Duration {
 // eventType tells what is on its way from what somebody may have to look at.
 func (r Reason) eventType() string {
 	switch r {
-	case MembersMissing, Evicting, Waiting, Scheduled, Preempted:
+	case MembersMissing, Evicting, Waiting, Scheduled, Preempted, RoomBooked, NoRoomBooked:
 		return corev1.EventTypeNormal
 	case None, PodGroupInvalid, PodGroupNotFound, MembersWithheld, MembersFailed, NamespaceLimit, Unschedulable, TimedOut,
 		MembersDisagree, MarkIgnored:

@@ -19,7 +19,9 @@ import (
 	"muster.dev/muster/gang"
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/gang/status"
 	"muster.dev/muster/placement/runtimes"
+	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
@@ -32,11 +34,14 @@ type Options struct {
 	Gangs      Gangs
 	Room       Room
 	History    *runtimes.History
-	// After is how long a gang waits before room is booked for it, 0 for ever.
-	After time.Duration
+	// After is how long a gang waits before room is booked for it, 0 for ever, where the profile of its pods does not say.
+	After    time.Duration
+	Profiles *predicates.Profiles
 	// MaxIdle is the share of all nodes that bookings for gangs of one namespace may keep idle on average over an hour, 0 for no limit.
 	// Once they have, it gets none until the average is down to half.
 	MaxIdle float64
+	// Tell has people told whether room is booked for gangs, and why not: of all gangs about which there is something to say. It may be nil.
+	Tell func(map[membership.Key]status.Booking)
 }
 
 // Gangs tells of gangs, as a [gang.Observer] does.
@@ -57,7 +62,8 @@ type Booker struct {
 	cluster *cluster.Cluster
 	gangs   Gangs
 	room    Room
-	after   time.Duration
+	tell    func(map[membership.Key]status.Booking)
+	waits   patience
 	stamps  *runtimes.Clock
 	history *runtimes.History
 	booked  *prometheus.GaugeVec
@@ -68,12 +74,12 @@ type Booker struct {
 	next, due time.Time
 	seen      uint64
 	looked    time.Time
-	inForce   *reservation.Booking
 	waited    []membership.Key
 	vain      map[membership.Key]time.Time // until when others have the turn of gangs that can have no booking
 	costs     costs
+	notices   notices
 
-	last        atomic.Pointer[Booked]
+	last        atomic.Pointer[inForce]
 	promises    *promises
 	forecasting sync.Mutex // of somebody who asks
 	promising   sync.Mutex
@@ -86,10 +92,17 @@ type Booked struct {
 	From time.Time // on the clock of this process
 }
 
+// inForce is a booking that is in force, and for whom; nil and the zero value for nobody.
+type inForce struct {
+	Booked
+	booking *reservation.Booking
+}
+
 // New returns a Booker that books nothing until it is run.
 func New(o Options) *Booker {
 	b := &Booker{
-		log: o.Logger, clock: o.Clock, cluster: o.Cluster, gangs: o.Gangs, room: o.Room, after: o.After,
+		log: o.Logger, clock: o.Clock, cluster: o.Cluster, gangs: o.Gangs, room: o.Room, tell: o.Tell,
+		waits: patience{after: o.After, profiles: o.Profiles}, notices: newNotices(),
 		stamps: runtimes.NewClock(o.Clock), history: o.History, promises: newPromises(o.Registerer),
 		booked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "muster_booked_pods",
@@ -109,7 +122,10 @@ func New(o Options) *Booker {
 				"back counts half. With gangs.reserveMaxIdlePercent of it a namespace gets no booking until it is down to half of that.",
 		}, []string{"namespace"}),
 	}
-	b.last.Store(&Booked{})
+	if b.tell == nil {
+		b.tell = func(map[membership.Key]status.Booking) {}
+	}
+	b.last.Store(&inForce{})
 	o.Registerer.MustRegister(b.booked, b.idle, b.costs.share)
 	return b
 }
@@ -125,14 +141,13 @@ const (
 
 // Run books room until the context ends. The view of the cluster must be complete, and no other process may be running one.
 func (b *Booker) Run(ctx context.Context) {
-	if b.after == 0 {
-		return
-	}
 	var forecasting sync.WaitGroup
 	defer forecasting.Wait()
 	defer b.costs.forget()
-	defer b.book(&Booked{}, nil)
+	defer b.book(&inForce{})
 	b.next, b.due, b.looked, b.waited, b.vain = time.Time{}, time.Time{}, b.clock.Now(), nil, nil
+	b.notices = newNotices()
+	b.tell(nil)
 	b.promises.forget()
 	runtimes.See(b.cluster.Snapshot(), b.stamps, b.history) // after a restart, how long gangs have waited
 	ticker := b.clock.NewTicker(tick)
@@ -142,7 +157,9 @@ func (b *Booker) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
-			b.look()
+			if b.look(); b.notices.due(b.clock.Now()) {
+				b.tell(b.notices.all())
+			}
 			if booked := b.Booked(); booked.Pods > 0 && !b.promises.made(booked.Key) {
 				forecasting.Go(func() { b.promise(booked.Key) })
 			}
@@ -152,7 +169,7 @@ func (b *Booker) Run(ctx context.Context) {
 
 // Once books room as Run does when it begins, for a view that does not change. It is not for a Booker that runs.
 func (b *Booker) Once() {
-	if b.after == 0 {
+	if !b.waits.books() {
 		return
 	}
 	snap := b.cluster.Snapshot()
@@ -160,11 +177,32 @@ func (b *Booker) Once() {
 	b.book(b.make(b.waiting(b.report()), snap))
 }
 
+// Enabled waits until room is booked for gangs of any profile that is in force. It reports false if the context ends before.
+func (b *Booker) Enabled(ctx context.Context) bool {
+	ticker := b.clock.NewTicker(tick)
+	defer ticker.Stop()
+	for !b.waits.books() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C():
+		}
+	}
+	return true
+}
+
 // Booked returns for whom room is booked.
-func (b *Booker) Booked() Booked { return *b.last.Load() }
+func (b *Booker) Booked() Booked { return b.last.Load().Booked }
 
 // look books room for the gang whose turn it is, if the cluster has changed or it is time.
 func (b *Booker) look() {
+	if !b.waits.books() {
+		if b.Booked().Pods > 0 {
+			b.book(&inForce{})
+		}
+		b.notices.keep(nil)
+		return
+	}
 	now, snap, gangs := b.clock.Now(), b.cluster.Snapshot(), b.report()
 	b.promises.hold(gangs, now)
 	b.count(snap, now)
@@ -172,6 +210,7 @@ func (b *Booker) look() {
 		return
 	}
 	waiting := slices.DeleteFunc(b.waiting(gangs), func(key membership.Key) bool { return b.costs.barred[key.Namespace] })
+	b.notices.keep(waiting)
 	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
 		return
 	}
@@ -191,11 +230,11 @@ const (
 // make returns the booking for the first of some gangs that can have one, nil for none. A gang that cannot makes way for the next ones
 // for a while, and costs no gang behind it the booking that it has. The gang that had the booking is tried once more before it does: a
 // node that is away for a moment costs it no more than that moment.
-func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked, *reservation.Booking) {
+func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) *inForce {
 	now, vain := b.clock.Now(), map[membership.Key]time.Time{}
 	defer func() { b.vain = vain }()
 	if len(waiting) == 0 {
-		return &Booked{}, nil
+		return &inForce{}
 	}
 	ends := runtimes.See(snap, b.stamps, b.history)
 	tried := 0
@@ -209,14 +248,20 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (*Booked
 		}
 		tried++
 		booked := Booked{Key: key, Pods: len(outlook.Places), From: b.from(key, &outlook)}
-		if outlook.Fits() && isModest(outlook.Places, outlook.Snapshot) && now.Sub(booked.From) < mostIdle {
-			return &booked, b.booking(&booked, &outlook, &ends.Estimates)
+		not := whyNot(&outlook, &ends)
+		if not == "" && now.Sub(booked.From) >= mostIdle {
+			not = "it has room, and something else keeps it from starting"
 		}
+		if not == "" {
+			b.notices.booked(key, booked.From, bookedWords(&booked, &outlook, now))
+			return &inForce{booked, b.booking(&booked, &outlook, &ends.Estimates)}
+		}
+		b.notices.not(key, not)
 		if key != b.Booked().Key {
 			vain[key] = now.Add(atLeast)
 		}
 	}
-	return &Booked{}, nil
+	return &inForce{}
 }
 
 // turns returns the gangs whose turn it is, the first one first, and enters the others into vain. Many gangs of one namespace that were
@@ -244,7 +289,7 @@ const mostIdle = 30 * time.Second
 // due, or for as long as nobody books room for it.
 func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
 	now := b.clock.Now()
-	switch last := b.last.Load(); {
+	switch last := b.Booked(); {
 	case len(outlook.Ends) > 0:
 		return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)
 	case last.Key != key:
@@ -279,23 +324,23 @@ func (b *Booker) booking(booked *Booked, outlook *gang.Outlook, estimates *runti
 }
 
 // book has a booking be in force, and says so when it is for another gang than the one before.
-func (b *Booker) book(booked *Booked, booking *reservation.Booking) {
-	before := b.last.Swap(booked)
-	b.inForce = booking
-	b.room.Book(booking)
+func (b *Booker) book(next *inForce) {
+	before := b.last.Swap(next)
+	b.room.Book(next.booking)
+	b.notices.only(next.Key)
 	b.booked.Reset()
-	if booking != nil {
-		b.booked.WithLabelValues(booked.Key.Namespace).Set(float64(booked.Pods))
+	if next.booking != nil {
+		b.booked.WithLabelValues(next.Key.Namespace).Set(float64(next.Pods))
 	}
 	switch {
-	case before.Key == booked.Key:
+	case before.Key == next.Key:
 		return
-	case booking == nil:
+	case next.booking == nil:
 		b.log.Info("no room is booked any more", slog.String("gang", before.Key.String()))
 		return
 	}
-	b.log.Info("room is booked for a gang that has waited for long", slog.String("gang", booked.Key.String()),
-		slog.Int("pods", booked.Pods), slog.Time("from", booked.From))
+	b.log.Info("room is booked for a gang that has waited for long", slog.String("gang", next.Key.String()),
+		slog.Int("pods", next.Pods), slog.Time("from", next.From))
 }
 
 // report returns how far all gangs are. The clock sees their stamps.
@@ -310,7 +355,7 @@ func (b *Booker) report() []core.Summary {
 // waiting returns the gangs that have waited for long enough, the first one by priority and age first.
 func (b *Booker) waiting(all []core.Summary) (keys []membership.Key) {
 	waiting := slices.DeleteFunc(all, func(s core.Summary) bool {
-		return s.Lacking == 0 || s.Short() > 0 || s.Since.IsZero() || b.stamps.Now().Sub(s.Since) < b.after
+		return s.Lacking == 0 || s.Short() > 0 || s.Since.IsZero() || b.stamps.Now().Sub(s.Since) < b.waits.of(&s)
 	})
 	slices.SortStableFunc(waiting, func(a, b core.Summary) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))

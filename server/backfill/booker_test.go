@@ -27,10 +27,17 @@ type world struct {
 // run runs a test for a Booker that books room after a time, 0 for ever.
 func run(t *testing.T, after time.Duration, test func(w *world)) {
 	t.Helper()
+	cfg := config.Default()
+	cfg.Gangs.ReserveAfter.Duration = after
+	runBy(t, simulation.Options{Config: cfg}, test)
+}
+
+// runBy runs a test by options.
+func runBy(t *testing.T, options simulation.Options, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config.Default()
-		cfg.Gangs.ReserveAfter.Duration = after
-		w, err := simulation.New(simulation.Options{Config: cfg, FirstFit: true})
+		options.FirstFit = true
+		w, err := simulation.New(options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/rescheduler/reservation"
 )
 
-// isModest reports whether pods ask for no more than half of what all nodes have together, of each resource: a larger gang keeps
-// nobody waiting.
-func isModest(places []placement.Place, snap *cluster.Snapshot) bool {
+// immodest returns a resource that pods ask for too much of, more than half of what all nodes have together; "" for none. A larger gang
+// keeps nobody waiting.
+func immodest(places []placement.Place, snap *cluster.Snapshot) string {
 	asked := cluster.Resources{}
 	for _, place := range places {
 		asked = asked.Plus(&place.Pod.Requests)
 	}
-	return within(asked.Plus(&asked), offered(snap))
+	return beyond(asked.Plus(&asked), offered(snap))
 }
 
 // offered sums up what nodes offer to pods.
@@ -31,11 +32,20 @@ func offered(snap *cluster.Snapshot) (all cluster.Resources) {
 	return all
 }
 
-// within reports whether what is asked for is no more than what there is, of each resource that is asked for.
-func within(asked, all cluster.Resources) bool {
+// beyond returns a resource that there is less of than is asked for, "" for none.
+func beyond(asked, all cluster.Resources) string {
 	tooMuch := func(of cluster.Scalar) bool { return of.Amount > all.Scalar(of.Name) }
-	return asked.MilliCPU <= all.MilliCPU && asked.Memory <= all.Memory && asked.EphemeralStorage <= all.EphemeralStorage &&
-		!slices.ContainsFunc(asked.Scalars, tooMuch)
+	switch at := slices.IndexFunc(asked.Scalars, tooMuch); {
+	case at >= 0:
+		return string(asked.Scalars[at].Name.Value())
+	case asked.MilliCPU > all.MilliCPU:
+		return string(corev1.ResourceCPU)
+	case asked.Memory > all.Memory:
+		return string(corev1.ResourceMemory)
+	case asked.EphemeralStorage > all.EphemeralStorage:
+		return string(corev1.ResourceEphemeralStorage)
+	}
+	return ""
 }
 
 // count adds up for how long nodes had room for pods, by their resources, and kept it for a gang, since it was looked last.
@@ -44,9 +54,9 @@ func (b *Booker) count(snap *cluster.Snapshot, now time.Time) {
 	b.looked = now
 	var namespace string
 	var share float64
-	if b.inForce != nil {
-		namespace = b.Booked().Key.Namespace
-		idle, kept := keptIdle(b.inForce, snap)
+	if of := b.last.Load(); of.booking != nil {
+		namespace = of.Key.Namespace
+		idle, kept := keptIdle(of.booking, snap)
 		b.idle.WithLabelValues(namespace).Add(float64(idle) * since.Seconds())
 		if idle > 0 {
 			share = shareOf(kept, snap)
@@ -67,7 +77,7 @@ func keptIdle(b *reservation.Booking, snap *cluster.Snapshot) (pods int, kept cl
 		}
 		taken := node.Requested
 		for _, pod := range planned {
-			if with := taken.Plus(&pod.Requests); node.Pod(pod.UID) == nil && within(with, node.Allocatable) {
+			if with := taken.Plus(&pod.Requests); node.Pod(pod.UID) == nil && beyond(with, node.Allocatable) == "" {
 				taken, kept = with, kept.Plus(&pod.Requests)
 				pods++
 			}

@@ -19,6 +19,7 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
 	"muster.dev/muster/placement/runtimes"
+	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/backfill"
 	"muster.dev/muster/server/simulation"
@@ -52,7 +53,7 @@ func (h *heldBack) Book(*reservation.Booking) {}
 func (h *heldBack) booker(w *world, registry *prometheus.Registry) *backfill.Booker {
 	return backfill.New(backfill.Options{
 		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Clock: clock.RealClock{}, Cluster: w.Cluster,
-		Gangs: h, Room: h, History: w.History, After: time.Second,
+		Gangs: h, Room: h, History: w.History, After: time.Second, Profiles: predicates.NewProfiles(),
 	})
 }
 

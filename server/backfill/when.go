@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,8 +47,9 @@ type Forecast struct {
 	// on another node, too, as where members must not be near it.
 	Ends int    `json:"ends,omitempty"`
 	Last string `json:"last,omitempty"`
-	// Booked says that others are kept off these nodes until then.
-	Booked bool `json:"booked,omitempty"`
+	// Booked says that others are kept off these nodes until then, and NotBooked in words why they are not.
+	Booked    bool   `json:"booked,omitempty"`
+	NotBooked string `json:"notBooked,omitempty"`
 	// Expected is of how many pods an end is expected at all, of Running, and Learned of how many by former pods alone.
 	Expected int `json:"expected"`
 	Learned  int `json:"learned,omitempty"`
@@ -90,6 +92,9 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 	f.Expected, f.Learned, f.Running = len(ends.Of), ends.Learned, ends.Running
 	f.Booked = b.Booked().Key == keyOf(s)
 	outlook, ok := b.gangs.Outlook(keyOf(s), ends.Of, false)
+	if ok && !f.Booked {
+		f.NotBooked = cmp.Or(b.waits.whyNotYet(s, b.stamps.Now().Sub(s.Since)), tooLarge(&outlook))
+	}
 	switch {
 	case !ok:
 		f.Outcome = NotPlanned
@@ -144,14 +149,9 @@ func (b *Booker) drawn(key membership.Key, ends *runtimes.Ends, expected time.Ti
 
 // waitsFor counts the pods that have to end: on the nodes of a gang, and the last one, without whose end there is no room.
 func (f *Forecast) waitsFor(outlook *gang.Outlook) {
-	on := map[string]bool{}
-	for _, place := range outlook.Places {
-		on[outlook.Snapshot.Node(place.Node).Name] = true
-	}
-	for i, end := range outlook.Ends {
-		if on[end.Node.Name] || i == len(outlook.Ends)-1 {
-			f.Ends, f.Last = f.Ends+1, end.Pod.FullName()
-		}
+	ends := endsOnPlaces(outlook)
+	if f.Ends = len(ends); f.Ends > 0 {
+		f.Last = ends[f.Ends-1].Pod.FullName()
 	}
 }
 
@@ -182,13 +182,20 @@ func (f *Forecast) String() string {
 		return f.Gang + " has room now"
 	case Later:
 		text := f.Gang + " starts " + f.Time()
-		if f.Booked {
+		switch {
+		case f.Booked:
 			return text + "; room is booked for it"
+		case f.NotBooked != "":
+			return text + "; no room is booked for it, as " + f.NotBooked + ", so others may take it first"
 		}
 		return text + "; no room is booked for it, so others may take it first"
 	case NoPromise:
-		return fmt.Sprintf("%s: no promise, as the ends of %d of %d pods that run are unknown, and there is no room after the others: %s",
-			f.Gang, f.Running-f.Expected, f.Running, f.Why)
+		text := fmt.Sprintf("%s: no promise, as the ends of %d of %s that run are unknown, and there is no room after the others: %s",
+			f.Gang, f.Running-f.Expected, pods(f.Running), f.Why)
+		if f.NotBooked != "" {
+			text += "; no room is booked for it, as " + f.NotBooked
+		}
+		return text
 	case NotPlanned:
 		return f.Gang + ": no promise: " + f.Why
 	case Goes:
@@ -202,8 +209,9 @@ func (f *Forecast) Time() string {
 	if f.Varies() {
 		text += ", in nine of ten cases by " + inspect.Time(f.By)
 	}
-	if f.Ends == 1 {
-		return text + ", when 1 pod has ended, " + f.Last
+	text += fmt.Sprintf(", when %s ended, ", have(f.Ends))
+	if f.Ends > 1 {
+		text += "the last one "
 	}
-	return text + fmt.Sprintf(", when %d pods have ended, the last one %s", f.Ends, f.Last)
+	return text + f.Last
 }

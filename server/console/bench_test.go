@@ -40,21 +40,23 @@ type bench struct {
 	profiles     *predicates.Profiles
 	bodies       *body.Readers
 	reservations *reservation.Keeper
+	booker       *backfill.Booker
 	endpoints    []inspect.Endpoint // of the console
 }
 
 type benchOptions struct {
-	profiles  string // of the configuration, and what its first one selects; see servertest.Config
-	selection config.NodeSelection
-	client    kubernetes.Interface
-	traces    trace.TracerProvider
-	log       io.Writer          // what is logged; nil drops it
-	gangs     bool               // are planned when they are asked about, and never ahead
-	plans     clock.WithTicker   // of the room that is kept for plans, nil for none
-	ahead     *nomination.Limits // by which pods are placed ahead, nil for none
-	written   nomination.Client  // takes nominations; nil when none is written
-	usage     func(*cluster.Cluster) *usage.Feed
-	state     state
+	profiles     string // of the configuration, and what its first one selects; see servertest.Config
+	selection    config.NodeSelection
+	client       kubernetes.Interface
+	traces       trace.TracerProvider
+	log          io.Writer          // what is logged; nil drops it
+	reserveAfter time.Duration      // how long gangs wait before room is booked for them
+	gangs        bool               // are planned when they are asked about, and never ahead
+	plans        clock.WithTicker   // of the room that is kept for plans, nil for none
+	ahead        *nomination.Limits // by which pods are placed ahead, nil for none
+	written      nomination.Client  // takes nominations; nil when none is written
+	usage        func(*cluster.Cluster) *usage.Feed
+	state        state
 }
 
 // state is why a process is not ready, and what of its configuration is refused.
@@ -128,10 +130,11 @@ func newBench(t testing.TB, o benchOptions) *bench {
 	if o.gangs {
 		gangs := servertest.Gangs(c, b.profiles, b.reservations)
 		pages.Gangs, verbs.Gangs = gangs.Observer, gangs.Verbs
-		pages.Forecasts = backfill.New(backfill.Options{
+		b.booker = backfill.New(backfill.Options{
 			Logger: log, Registerer: registry, Clock: clock.RealClock{}, Cluster: c, Gangs: gangs.Observer, Room: b.reservations,
-			History: runtimes.NewHistory(registry),
+			History: runtimes.NewHistory(registry), Profiles: b.profiles, After: o.reserveAfter,
 		})
+		pages.Forecasts = b.booker
 	}
 	if o.ahead != nil {
 		nominator := b.newNominator(&o, registry)

@@ -34,9 +34,11 @@ type Gangs interface {
 	Report() []core.Summary
 }
 
-// Forecasts says when gangs start, as a [backfill.Booker] does.
+// Forecasts says when gangs start, and for whom room is booked, as a [backfill.Booker] does.
 type Forecasts interface {
 	When(name types.NamespacedName) (*backfill.Forecasts, bool)
+	// Room is the room that is booked, nil for none.
+	Room() *backfill.RoomBooked
 }
 
 // Nominations tells of pods that are placed before kube-scheduler asks, as a [nomination.Nominator] does.

@@ -21,11 +21,19 @@ func (s *Console) debugGangs(*http.Request) (inspect.Answer, error) {
 	if s.options.Gangs == nil {
 		return nil, inspect.Refuse(http.StatusNotFound, "gangs: they are not known here")
 	}
-	return gangsPage{remote.AllGangs{Gangs: append([]core.Summary{}, s.options.Gangs.Report()...)}}, nil
+	page := gangsPage{remote.AllGangs{Gangs: append([]core.Summary{}, s.options.Gangs.Report()...)}}
+	if s.options.Forecasts != nil {
+		page.Booked = s.options.Forecasts.Room()
+	}
+	return page, nil
 }
 
 // Text implements [inspect.Answer].
 func (p gangsPage) Text(t *inspect.Table) {
+	if room := p.Booked; room != nil {
+		t.Title("room is booked for %s from %s: pods %d, nodes %d; pods that have room now, which is kept: %d (%.1f %% of all nodes)",
+			room.Gang, inspect.Time(room.From), room.Pods, room.Nodes, room.IdlePods, 100*room.IdleShare)
+	}
 	t.Title("gangs, in the order in which they are planned")
 	t.Row("GANG", "MIN", "PENDING", "PLACED", "HELD", "BINDING", "BOUND", "LEAVING", "SUCCEEDED", "FAILED", "PRIORITY", "WAITS BECAUSE")
 	for i := range p.Gangs {

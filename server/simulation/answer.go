@@ -114,7 +114,16 @@ func (l *line) ratio(first, second *Run) string {
 // title says what was replayed.
 func (a *Answer) title() string {
 	span := inspect.Seconds(a.SpanSeconds)
-	return fmt.Sprintf("%s: %d jobs of %d pods, which come over %s, on %d nodes", a.Trace, a.Jobs, a.Pods, span, a.Nodes)
+	return fmt.Sprintf("%s: %s of %s, which come over %s, on %s",
+		a.Trace, number(a.Jobs, "job"), number(a.Pods, "pod"), span, number(a.Nodes, "node"))
+}
+
+// number says how many things of a name there are.
+func number(count int, name string) string {
+	if count == 1 {
+		return "1 " + name
+	}
+	return fmt.Sprintf("%d %ss", count, name)
 }
 
 // leftOut says in words what was left out.
@@ -159,7 +168,7 @@ func (a *Answer) Text(t *inspect.Table) {
 				t.Gap()
 				t.Row(fmt.Sprintf("wait at the end by %s: %d", a.Runs[i].Name, a.Runs[i].Waiting))
 			}
-			t.Row(fmt.Sprintf("  %s, of %d pods: %s", u.Job, u.Pods, u.Why))
+			t.Row(fmt.Sprintf("  %s, of %s: %s", u.Job, number(u.Pods, "pod"), u.Why))
 		}
 	}
 }

@@ -24,7 +24,9 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang"
+	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/gang/status"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/placement/nomination"
 	"muster.dev/muster/placement/runtimes"
@@ -42,6 +44,8 @@ type Options struct {
 	FirstFit bool
 	// Learns has pods that have ended be learned from.
 	Learns bool
+	// Tell is told what people would be of room in time. It may be nil.
+	Tell func(map[membership.Key]status.Booking)
 }
 
 // World is a cluster whose pods end in time, with the parts of muster that give room in time, and a scheduler that calls them. It lives in
@@ -106,8 +110,8 @@ func New(o Options) (*World, error) {
 	})
 	w.Booker = backfill.New(backfill.Options{
 		Logger: quiet, Registerer: registry, Clock: late{by: bookerAfter}, Cluster: w.Cluster, Gangs: w.gangs.Observer, Room: w.keeper,
-		History: w.History, After: o.Config.Gangs.ReserveAfter.Duration,
-		MaxIdle: float64(o.Config.Gangs.ReserveMaxIdlePercent) / 100,
+		History: w.History, After: o.Config.Gangs.ReserveAfter.Duration, Profiles: w.profiles,
+		MaxIdle: float64(o.Config.Gangs.ReserveMaxIdlePercent) / 100, Tell: o.Tell,
 	})
 	w.run(writer)
 	return w, nil

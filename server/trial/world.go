@@ -108,7 +108,7 @@ func (w *World) join(cfg *config.Configuration, log *slog.Logger, registry prome
 	w.gangs = gangs.Observer
 	w.booker = backfill.New(backfill.Options{
 		Logger: log, Registerer: registry, Clock: now, Cluster: w.cluster, Gangs: gangs.Observer, Room: keeper,
-		History: w.history, After: cfg.Gangs.ReserveAfter.Duration,
+		History: w.history, After: cfg.Gangs.ReserveAfter.Duration, Profiles: w.profiles,
 	})
 	w.problem = planner.Problem{
 		Gangs: membership.BoundsOf(&cfg.Gangs), Rules: policy.RulesOf(&cfg.Rescheduler), Limits: planner.Limits{Time: planTime}, Clock: now,

@@ -124,6 +124,8 @@ const (
 	AnnotationTopologySlices = "muster.dev/topology-slices"
 	// AnnotationBalancedTopology is such a key. Its values that nodes of the group have share the pods as evenly as possible.
 	AnnotationBalancedTopology = "muster.dev/balanced-topology"
+	// AnnotationReserveAfter is how long the group waits at least before room is booked for it, as in "30m", or "0" for ever.
+	AnnotationReserveAfter = "muster.dev/reserve-after"
 )
 
 // Kueue's annotations of templates of pods, which are taken as they are. Where one of muster's own says the same, that one
@@ -184,7 +186,7 @@ func MemberAnnotations() []string {
 	return []string{
 		AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups, AnnotationRequiredTopology,
 		AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologyShares, AnnotationTopologySlices,
-		AnnotationBalancedTopology,
+		AnnotationBalancedTopology, AnnotationReserveAfter,
 	}
 }
 

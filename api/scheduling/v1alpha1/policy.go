@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,13 @@ type Policy struct {
 	Groups []types.NamespacedName
 	// Topology says how near to each other its pods have to be.
 	Topology Topology
+	// ReserveAfter is how long the group waits at least before room is booked for it: [ReserveNever] for ever, 0 for as long as the
+	// configuration says.
+	ReserveAfter time.Duration
 }
+
+// ReserveNever is longer than any group waits.
+const ReserveNever = time.Duration(math.MaxInt64)
 
 // DecodePolicy reads the annotations of a PodGroup or, of a group without an object,
 // of its pods. What is not there is MatchWaitingAndBound and GangStrict; pods that are of their group by
@@ -65,7 +72,7 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 	if value, ok := annotations[key]; ok {
 		policy.Groups = groups(&errs, annotation(key), value)
 	}
-	policy.Topology = topology(&errs, annotations)
+	policy.Topology, policy.ReserveAfter = topology(&errs, annotations), reserveAfter(&errs, annotations)
 	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Slices) > 0 {
 		errs = append(errs, field.Forbidden(annotation(AnnotationTopologySlices), "batches (only-waiting) have no slices"))
 	}
@@ -105,6 +112,24 @@ func DecodeWaitingTime(annotations map[string]string) (time.Duration, error) {
 		return 0, field.Invalid(annotation(AnnotationKoordinatorWaitingTime), fields.Brief(value), `must be a duration such as "600s"`)
 	}
 	return limit, nil
+}
+
+// reserveAfter reads how long a group waits at least before room is booked for it.
+func reserveAfter(errs *field.ErrorList, annotations map[string]string) time.Duration {
+	text, said := annotations[AnnotationReserveAfter]
+	if !said {
+		return 0
+	}
+	after, err := time.ParseDuration(text)
+	switch {
+	case err != nil || after < 0:
+		*errs = append(
+			*errs, field.Invalid(annotation(AnnotationReserveAfter), fields.Brief(text), `must be a duration such as "30m", or "0", which is never`),
+		)
+	case after == 0:
+		return ReserveNever
+	}
+	return after
 }
 
 // matchPolicy reads the match policy in muster's words or else in Koordinator's.

@@ -95,6 +95,23 @@ func TestDecodePolicy(t *testing.T) {
 			}},
 		},
 		{
+			name:        "how long it waits for room in time",
+			annotations: map[string]string{AnnotationReserveAfter: "30m"},
+			want:        Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, ReserveAfter: 30 * time.Minute},
+		},
+		{
+			name:        "no room in time",
+			annotations: map[string]string{AnnotationReserveAfter: "0"},
+			want:        Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, ReserveAfter: ReserveNever},
+		},
+		{
+			name:        "less than no time",
+			annotations: map[string]string{AnnotationReserveAfter: "-1s"},
+			errors: []string{
+				`metadata.annotations[muster.dev/reserve-after]: Invalid value: "-1s": must be a duration such as "30m", or "0", which is never`,
+			},
+		},
+		{
 			name:        "for how long it cannot wait",
 			annotations: map[string]string{AnnotationPreferredTopology: "rack", AnnotationTopologyWaitFor: "-1s"},
 			errors: []string{

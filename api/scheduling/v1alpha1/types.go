@@ -127,6 +127,10 @@ const PodGroupScheduledCondition = "Scheduled"
 // succeeded at present: it flips both ways.
 const PodGroupSatisfiedCondition = "Satisfied"
 
+// PodGroupRoomBookedCondition is the type of the condition that says whether room in time is booked for a group that waits. It is there
+// only while there is something to be said.
+const PodGroupRoomBookedCondition = "RoomBooked"
+
 // PodGroupList is a list of groups.
 //
 // +kubebuilder:object:root=true

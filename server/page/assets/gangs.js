@@ -4,8 +4,8 @@
 import { element, scrolled, table } from './element.js';
 import { namespaceOf, none } from './filter.js';
 import { link } from './opened.js';
-import { waits } from './times.js';
-import { count } from './units.js';
+import { exactly, waits } from './times.js';
+import { count, percent } from './units.js';
 import { update } from './update.js';
 
 const shown = 50; // of the gangs that wait
@@ -19,13 +19,14 @@ export function drawGangs(into, answer, filter) {
     update(into, element('p', { class: 'empty' }, answer.message));
     return;
   }
-  const { gangs } = answer;
+  const { gangs, booked } = answer;
   const queue = gangs.filter((gang) => gang.why).map((gang, i) => ({ gang, turn: i + 1 }));
   const waiting = queue.filter(({ gang }) => takesGang(filter, gang));
   const others = gangs.filter((gang) => !gang.why && takesGang(filter, gang));
   update(
     into,
     ...(gangs.length === 0 ? [teach()] : []),
+    ...(booked ? [room(booked)] : []),
     ...(gangs.length > 0 && waiting.length === 0 ? [none(filter, queue.length, 'No gang waits.')] : []),
     ...(waiting.length > 0 ? [
       element('p', { class: 'hint' }, 'In the order in which they are planned'),
@@ -34,6 +35,14 @@ export function drawGangs(into, answer, filter) {
     ...(waiting.length > shown ? [element('p', { class: 'empty' }, `and ${count(waiting.length - shown)} more: the filter finds them`)] : []),
     ...(others.length > 0 ? [running(others)] : []),
   );
+}
+
+// room says for whom room is booked, from when, and what that keeps idle.
+function room({ gang, pods, nodes, from, idlePods, idleShare }) {
+  return element('p', { class: 'booked', 'data-key': 'booked' },
+    'Room is booked for ', link('gang', gang), `: ${count(pods)} ${pods === 1 ? 'pod' : 'pods'} on ${count(nodes)} ${nodes === 1 ? 'node' : 'nodes'}, from `,
+    element('time', { datetime: from }, exactly(from)), '. ',
+    idlePods > 0 ? `It keeps room for ${count(idlePods)} of them idle now, ${percent(idleShare)} of the cluster.` : 'It keeps nothing idle now.');
 }
 
 // openedGang is the members of a gang, by namespace/name.
