@@ -50,3 +50,18 @@ func (b *bookings) changed() (keys []membership.Key, all bool) {
 	}
 	return keys, false
 }
+
+// roomInTime returns what is told of room in time: to the owners, or to a member where there is no other object that could say it.
+func roomInTime(o *status.Observation) (all []status.Event) {
+	reason, words := o.SayRoom()
+	if reason == status.None {
+		return nil
+	}
+	for _, owner := range o.Owners {
+		all = append(all, status.Event{About: owner, Reason: reason, Words: words})
+	}
+	if len(all) == 0 && o.PodGroup == nil && o.Member != nil {
+		all = append(all, status.Event{About: o.Member, Reason: reason, Words: words})
+	}
+	return all
+}

@@ -181,21 +181,6 @@ func (p *Publisher) toOwners(key membership.Key) (all []status.Event) {
 	return all
 }
 
-// roomInTime returns what is told of room in time: to the owners, or to a member where there is no other object that could say it.
-func roomInTime(o *status.Observation) (all []status.Event) {
-	reason, words := o.SayRoom()
-	if reason == status.None {
-		return nil
-	}
-	for _, owner := range o.Owners {
-		all = append(all, status.Event{About: owner, Reason: reason, Words: words})
-	}
-	if len(all) == 0 && o.PodGroup == nil && o.Member != nil {
-		all = append(all, status.Event{About: o.Member, Reason: reason, Words: words})
-	}
-	return all
-}
-
 // dissent returns what is told of members that disagree: to one of those who may set it right.
 func dissent(o *status.Observation) status.Event {
 	event := status.Event{About: o.Member, Reason: status.MembersDisagree, Words: o.Dissent}
