@@ -140,9 +140,25 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 		s.Within, s.Err = commonsOf(first)
 	}
 	if s.Err == nil {
+		s.Policy.PreemptAfter, s.Err = longestDelay(members)
+	}
+	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
 	return s
+}
+
+// longestDelay returns how long a group waits for room before others are evicted for it: the longest time that a member says, as roles
+// have templates of their own.
+func longestDelay(members iter.Seq[*cluster.Pod]) (longest time.Duration, err error) {
+	for member := range members {
+		after, err := v1alpha1.DecodePreemptAfter(member.Annotations)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", member.Name, err)
+		}
+		longest = max(longest, after)
+	}
+	return longest, nil
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among

@@ -60,14 +60,34 @@ const koordinator = "gang.scheduling.koordinator.sh/"
 // Ignored says in words which marks of a pod have no effect on it: misspelled ones, ones without what they need, and ones of
 // others that muster does not read or understand.
 func Ignored(pod *cluster.Pod) []string {
-	ignored := ignoredMarks(pod.Pod)
+	ignored := append(ignoredMarks(pod.Pod, pod.Affiliation.Gang != ""), nonsense(pod.Pod)...)
 	if _, marked := Marked(pod.Pod); pod.Affiliation.Ignored && !marked {
 		ignored = append(ignored, pod.Affiliation.Why)
 	}
 	return ignored
 }
 
-func ignoredMarks(pod *corev1.Pod) (ignored []string) {
+// nonsense says which annotations of a pod that need no gang make no sense.
+func nonsense(pod *corev1.Pod) (ignored []string) {
+	_, runtime := v1alpha1.DecodeMinRuntime(pod.Annotations)
+	_, checkpoint := v1alpha1.DecodeCheckpoint(pod.Annotations)
+	for _, err := range []error{runtime, checkpoint} {
+		if err != nil {
+			ignored = append(ignored, fmt.Sprintf("annotation ignored: %s", err))
+		}
+	}
+	return ignored
+}
+
+// saysOfOwned reports whether an annotation of pods counts where their owner makes them a gang.
+func saysOfOwned(name string) bool {
+	for range v1alpha1.TopologyOf(map[string]string{name: ""}) {
+		return true
+	}
+	return name == v1alpha1.AnnotationPreemptAfter
+}
+
+func ignoredMarks(pod *corev1.Pod, owned bool) (ignored []string) {
 	_, _, member := v1alpha1.GroupOf(pod.Labels, pod.Annotations)
 	for _, name := range slices.Sorted(maps.Keys(pod.Labels)) {
 		switch {
@@ -90,7 +110,7 @@ func ignoredMarks(pod *corev1.Pod) (ignored []string) {
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: muster knows no such annotation%s", name, meant(name)))
 		case name == v1alpha1.AnnotationGangScope:
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is for the owner of the pod", name))
-		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name):
+		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name) && !(owned && saysOfOwned(name)):
 			ignored = append(ignored, fmt.Sprintf(
 				"annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))
 		}

@@ -49,6 +49,8 @@ type Policy struct {
 	Groups []types.NamespacedName
 	// Topology says how near to each other its pods have to be.
 	Topology Topology
+	// PreemptAfter is how long the group waits for room before others are evicted for it.
+	PreemptAfter time.Duration
 }
 
 // DecodePolicy reads the annotations of a PodGroup or, of a group without an object,
@@ -66,6 +68,7 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 		policy.Groups = groups(&errs, annotation(key), value)
 	}
 	policy.Topology = topology(&errs, annotations)
+	policy.PreemptAfter = duration(&errs, annotations, AnnotationPreemptAfter)
 	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Slices) > 0 {
 		errs = append(errs, field.Forbidden(annotation(AnnotationTopologySlices), "batches (only-waiting) have no slices"))
 	}
