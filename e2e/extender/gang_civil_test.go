@@ -42,7 +42,7 @@ func (s *server) awaitWords(gang, words string) {
 }
 
 func TestAGangLeavesOthersAloneForAsLongAsItSays(t *testing.T) {
-	const after = 5 * time.Second
+	const after = 10 * time.Second
 	nodes := workload.NewNodes("node", 2, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
@@ -62,7 +62,7 @@ func TestAGangLeavesOthersAloneForAsLongAsItSays(t *testing.T) {
 }
 
 func TestPodsAreNotEvictedForAGangBeforeTheyHaveRunForAsLongAsTheyAsk(t *testing.T) {
-	const least = 8 * time.Second
+	const least = 10 * time.Second
 	nodes := workload.NewNodes("node", 2, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)
@@ -80,7 +80,7 @@ func TestPodsAreNotEvictedForAGangBeforeTheyHaveRunForAsLongAsTheyAsk(t *testing
 }
 
 func TestASinglePodWaitsUntilItsVictimHasRunForAsLongAsItAsks(t *testing.T) {
-	const least = 8 * time.Second
+	const least = 10 * time.Second
 	nodes := workload.NewNodes("node", 1, "4")
 	c := newCluster(t, nodes...)
 	c.createPriorityClass("high", 1000)

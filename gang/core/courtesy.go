@@ -8,7 +8,7 @@ import (
 )
 
 // courtesy is how long a group leaves others alone: by muster.dev/preempt-after nobody is evicted for it before it has waited for room
-// for a while, as nodes may come, or pods end, sooner. Its time begins when the group could start but for room, and again when pods are
+// for a while, as nodes may come, or pods end, sooner. Its time begins when the group lacks nothing but room, and again when pods are
 // evicted for it. It is over once the group has started, or has places without that. A process that takes over has it begin again.
 type courtesy struct {
 	since time.Time // zero before it begins
@@ -31,7 +31,7 @@ func (p part) leavesOthers(now time.Time) bool {
 	return after > 0 && (p.courtesy.since.IsZero() || now.Before(p.courtesy.since.Add(after)))
 }
 
-// lacksRoom notes that a bundle could start but for room, and until when nobody is evicted for it.
+// lacksRoom notes that a bundle lacks nothing but room, and until when nobody is evicted for it.
 func (t *attempt) lacksRoom() {
 	var until time.Time
 	for _, p := range t.parts {
@@ -59,17 +59,26 @@ func (g *group) saysBesides(change func(*group)) {
 	g.lackedPlaces, g.found = lacked, found
 }
 
-// besidesVictims says, as part of why a group waits, why nobody is evicted for it: that it leaves others alone yet, or what else speaks
-// against places for it besides pods that might be evicted, and whether some of these stay for now.
+// besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that might be evicted, and why
+// these are not evicted yet.
 func (g *group) besidesVictims() (words string) {
-	if !g.courtesy.told.IsZero() {
-		return fmt.Sprintf("; nobody is evicted for it before %s (muster.dev/preempt-after)", g.courtesy.told.UTC().Format(time.RFC3339))
-	}
-	if g.inTheWay != "" {
+	if g.inTheWay != "" && g.courtesy.told.IsZero() {
 		words = "; if all went that may be evicted: " + g.inTheWay
 	}
-	if !g.soughtOnce.IsZero() {
-		words += "; pods that have not run for as long as they ask to (muster.dev/min-runtime) are not evicted yet"
+	if spares := g.spares(); spares != "" {
+		words += "; " + spares
 	}
 	return words
+}
+
+// spares says why pods are not evicted for a group yet: it leaves others alone, or some are to run for longer. It is "" otherwise.
+func (g *group) spares() string {
+	switch {
+	case !g.courtesy.told.IsZero():
+		return fmt.Sprintf("nobody is evicted for it before %s (muster.dev/preempt-after)", g.courtesy.told.UTC().Format(time.RFC3339))
+	case !g.soughtOnce.IsZero():
+		return "pods that have not run for as long as they ask to (muster.dev/min-runtime) are not evicted yet"
+	default:
+		return ""
+	}
 }

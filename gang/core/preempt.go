@@ -97,6 +97,9 @@ func (t *attempt) makeRoom() {
 	}
 	t.generation = t.view.Generation()
 	if t.limits.EvictNobody || t.rests(g) || g.soughtInVain(t.generation, t.now) {
+		if t.leavesOthers() || !g.soughtOnce.IsZero() {
+			t.foundNoRoom() // the scheduler need not ask once more when that is over
+		}
 		t.answer()
 		return
 	}
@@ -111,7 +114,7 @@ func (t *attempt) makeRoom() {
 	case t.neverEvicts():
 		t.noVictims(0)
 	case t.leavesOthers():
-		t.foundNoRoom() // the scheduler need not ask once more
+		t.foundNoRoom() // as above
 	}
 	t.answer()
 }

@@ -149,8 +149,8 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 }
 
 // Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will once
-// [cluster.Cluster.NoteFreed] was called, or after a time if that is not 0. kube-scheduler hears nothing of that. A pod that the watch does
-// not show yet may once it does.
+// [cluster.Cluster.NoteFreed] was called, or after a time if that is not 0. kube-scheduler hears nothing of that. A pod that the watch
+// does not show yet may once it does.
 func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -201,7 +201,8 @@ func MemberAnnotations() []string {
 
 // PodAnnotations are all annotations of muster's that a pod may have, those included that muster writes.
 func PodAnnotations() []string {
-	return append(MemberAnnotations(), AnnotationGangScope, AnnotationExpectedRuntime, AnnotationMinRuntime, AnnotationCheckpointedAt, AnnotationWoken)
+	return append(MemberAnnotations(),
+		AnnotationGangScope, AnnotationExpectedRuntime, AnnotationMinRuntime, AnnotationCheckpointedAt, AnnotationWoken)
 }
 
 // PodLabels are all labels of muster's that a pod may have, those included that muster writes.
