@@ -61,6 +61,22 @@ func (r Resources) Plus(other *Resources) Resources {
 	return r.plus(other, +1)
 }
 
+// ShareOf returns the share that r is of all: of the resource with the largest one. What there is nothing of is left out.
+func (r *Resources) ShareOf(all *Resources) (share float64) {
+	larger := func(some, all int64) {
+		if some > 0 && all > 0 {
+			share = max(share, float64(some)/float64(all))
+		}
+	}
+	larger(r.MilliCPU, all.MilliCPU)
+	larger(r.Memory, all.Memory)
+	larger(r.EphemeralStorage, all.EphemeralStorage)
+	for _, of := range r.Scalars {
+		larger(of.Amount, all.Scalar(of.Name))
+	}
+	return share
+}
+
 // full reports whether of some resource there is as much as 64 bits hold, or more: nothing may be taken off such a sum.
 func (r *Resources) full() bool {
 	return max(r.MilliCPU, r.Memory, r.EphemeralStorage) == math.MaxInt64 ||

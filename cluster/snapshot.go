@@ -61,6 +61,14 @@ func (s *Snapshot) Nodes() iter.Seq[*Node] {
 	}
 }
 
+// Offered returns what all nodes offer to pods, except their number.
+func (s *Snapshot) Offered() (all Resources) {
+	for node := range s.Nodes() {
+		all = all.Plus(&node.Allocatable)
+	}
+	return all
+}
+
 // Having returns the indexes of the nodes that have a trait, in their order. It costs little where these are few.
 func (s *Snapshot) Having(trait Trait) []int32 {
 	var having []int32

@@ -62,6 +62,7 @@ import (
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
 	"muster.dev/muster/placement/nomination"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 )
 
@@ -132,7 +133,7 @@ type Manager struct {
 func New(o Options) *Manager {
 	metrics := newMetrics(o.Registerer)
 	news := &news{profiles: o.Profiles, told: make(chan told, mostUntold)}
-	view := &view{cluster: o.Cluster, profiles: o.Profiles, blocked: o.Blocked}
+	view := &view{cluster: o.Cluster, profiles: o.Profiles, blocked: o.Blocked, stamps: runtimes.NewClock(o.Clock)}
 	machine := &machine{
 		log:   o.Logger,
 		clock: o.Clock,
@@ -164,6 +165,9 @@ func New(o Options) *Manager {
 		ahead:   ahead{machine: machine},
 		follow: sync.OnceValue(func() func() {
 			return o.Cluster.FollowPods(func(state cluster.PodState) {
+				if state.Pod != nil {
+					view.stamps.See(state.Pod.CreationTimestamp.Time)
+				}
 				machine.inbox.put(state)
 				marks.put(state)
 			})

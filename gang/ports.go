@@ -15,6 +15,7 @@ import (
 	"muster.dev/muster/gang/core"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 )
 
@@ -23,6 +24,7 @@ type view struct {
 	cluster  *cluster.Cluster
 	profiles *predicates.Profiles
 	blocked  func(pod types.UID) bool
+	stamps   *runtimes.Clock
 }
 
 // Generation implements [core.View], as all that follow.
@@ -37,6 +39,8 @@ func (v *view) Node(name string) *cluster.Node { return v.cluster.Snapshot().Nod
 func (v *view) NodeCount() int { return v.cluster.Snapshot().NodeCount() }
 
 func (v *view) NodeNames() *cluster.NodeNames { return v.cluster.Snapshot().NodeNames }
+
+func (v *view) Ages() runtimes.Ages { return v.stamps.Ages(v.cluster.Snapshot().Offered()) }
 
 func (v *view) Pods() iter.Seq[*cluster.Pod] {
 	return func(yield func(*cluster.Pod) bool) {

@@ -80,8 +80,17 @@ func (t *terms) evictees(node *cluster.Node) (all []*evictee) {
 			all = append(all, &evictee{Eviction: eviction, pod: pod, node: node.Index})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *evictee) int { return ByImportance(a.pod, b.pod) })
+	slices.SortStableFunc(all, byImportance)
 	return all
+}
+
+// byImportance orders evictees as [ByImportance] does. Of pods of one priority it puts the one with the greatest loss first.
+func byImportance(a, b *evictee) int {
+	return cmp.Or(
+		cmp.Compare(corev1helpers.PodPriority(b.pod.Pod), corev1helpers.PodPriority(a.pod.Pod)),
+		cmp.Compare(b.Loss, a.Loss),
+		ByImportance(a.pod, b.pod),
+	)
 }
 
 // disruptions returns the limits that disruption budgets set to the eviction of a pod.
@@ -139,27 +148,33 @@ func (v *evictee) violates(evicted map[*Limit]int) (violates bool) {
 type cost struct {
 	lost int // pods that are of no use any more without others: they count before all else
 	Cost
+	loss float64 // work: it counts before the times of starts
 }
 
 func costOf(victims []*evictee) cost {
-	c, evicted := cost{}, map[*Limit]int{}
+	c, evicted, members := cost{}, map[*Limit]int{}, map[*Limit]float64{}
 	for _, v := range victims {
 		if v.Leaving {
 			continue
 		}
 		c.Add(v.pod)
-		violated := false
+		violated, loss := false, v.Loss
 		for _, limit := range v.Limits {
 			evicted[limit]++
 			over := limit.used + evicted[limit] - limit.Allowed
 			switch {
 			case limit.Whole == 0:
 				violated = violated || over > 0
-			case over == 1:
+			case over == 1: // the work of all of them, which some victims were counted for already
 				c.lost += limit.Whole
+				loss = limit.Loss - members[limit]
+			case over > 1:
+				loss = 0
+			default:
+				members[limit] += v.Loss
 			}
 		}
-		if violated {
+		if c.loss += loss; violated {
 			c.Violations++
 		}
 	}
@@ -167,7 +182,9 @@ func costOf(victims []*evictee) cost {
 }
 
 func (c *cost) compare(other *cost) int {
-	return cmp.Or(cmp.Compare(c.lost, other.lost), c.Compare(&other.Cost))
+	return cmp.Or(
+		cmp.Compare(c.lost, other.lost), c.compareVictims(&other.Cost), cmp.Compare(c.loss, other.loss), c.compareStarts(&other.Cost),
+	)
 }
 
 // Budgets are the PodDisruptionBudgets of a snapshot.
@@ -251,11 +268,16 @@ func (c *Cost) add(priority int64, started metav1.Time) {
 
 // Compare is below zero if c is the lesser cost.
 func (c *Cost) Compare(other *Cost) int {
+	return cmp.Or(c.compareVictims(other), c.compareStarts(other))
+}
+
+func (c *Cost) compareVictims(other *Cost) int {
 	return cmp.Or(
 		cmp.Compare(c.Violations, other.Violations),
 		cmp.Compare(c.highest, other.highest),
 		cmp.Compare(c.sum, other.sum),
 		cmp.Compare(c.victims, other.victims),
-		other.earliest.Compare(c.earliest.Time),
 	)
 }
+
+func (c *Cost) compareStarts(other *Cost) int { return other.earliest.Compare(c.earliest.Time) }

@@ -24,7 +24,8 @@ import (
 // (pickOneNodeForPreemption in pkg/scheduler/framework/preemption), in their order: the
 // fewest violations of disruption budgets, the least important victim at the top, the
 // smallest sum of priorities, the fewest victims, the latest start. Before all of them
-// comes how much is lost because pods are of use only together, see [Limit].
+// comes how much is lost because pods are of use only together, see [Limit], and before the
+// last one the work that is lost, see [Eviction].
 //
 // So the search is greedy: one pod after the other is given the cheapest place, and room left there is free to
 // the next pod. That evicts fewer pods than to take all pods of low priority away and to give back the ones
@@ -52,6 +53,8 @@ type Eviction struct {
 	Leaving bool
 	// Limits that the pod falls under, besides disruption budgets.
 	Limits []*Limit
+	// Loss is the work that is lost with the pod, in any unit. Of pods that are equal otherwise, the ones with the least loss go.
+	Loss float64
 }
 
 // Limit says how many of some pods may be evicted at no more cost than their own.
@@ -61,6 +64,8 @@ type Limit struct {
 	// Whole is how many pods become useless once the limit is exceeded; no further loss counts. 0 means that each
 	// eviction over the limit is a violation of its own, as with disruption budgets.
 	Whole int
+	// Loss is the work that is lost with all of them, once the limit is exceeded.
+	Loss float64
 
 	used  int
 	nodes []int32 // of evictees under it

@@ -68,10 +68,10 @@ type finding struct {
 	cost    cost
 }
 
-// noDearerThan reports whether the victims of f cost no more than others, whenever each of them has started.
+// noDearerThan reports whether the victims of f cost no more than others, whenever each of them has started and whatever it has done.
 func (f *finding) noDearerThan(other *finding) bool {
 	c := f.cost
-	c.earliest = other.cost.earliest
+	c.earliest, c.loss = other.cost.earliest, other.cost.loss
 	return c.compare(&other.cost) <= 0
 }
 

@@ -47,6 +47,7 @@ func (t *turn) clear(parts []part, victims map[string][]Victim, breaks breaking)
 	t.has(Clearing{parts[0].key, count})
 	for _, p := range parts {
 		p.tries.evicted = true
+		p.courtesy.evicted(t.now)
 		if p.clearing == nil {
 			p.clearing = &clearing{victims: map[string][]Victim{}, evictAgain: t.now.Add(t.limits.EvictAfter)}
 		}

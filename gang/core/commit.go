@@ -168,7 +168,7 @@ func (t *turn) start(parts []part) {
 		if !p.started() && !p.planned.IsZero() {
 			t.has(Quorum{t.now.Sub(p.planned)})
 		}
-		p.failed, p.tries = time.Time{}, tries{}
+		p.failed, p.tries, p.courtesy = time.Time{}, tries{}, courtesy{}
 		p.waits(status.None, "")
 		for _, member := range p.members {
 			member.went = member.stage == held || member.stage == kept || member.stage == reserved

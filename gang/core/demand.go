@@ -94,7 +94,7 @@ func (g *group) asks(now *membership.Spec) {
 func (g *group) belongTo(uid types.UID) {
 	if g.of != "" && g.of != uid {
 		g.starts, g.tries, g.looked, g.denied = starts{unsure: g.unsure}, tries{}, 0, time.Time{}
-		g.patience = patience{}
+		g.patience, g.courtesy = patience{}, courtesy{}
 		for _, p := range g.members {
 			p.went = false
 		}

@@ -137,6 +137,7 @@ type planning struct {
 	found    int
 	tries    tries
 	patience patience
+	courtesy courtesy
 	// rivals is how many pods had come to wait when the last of its places was shown to be reserved.
 	rivals uint64
 	// firstEnd is no later than the end of any call that is held, zero when that is to be found out.
@@ -152,6 +153,8 @@ type prospects struct {
 	sought      uint64
 	inTheWay    string // what it found in the way though all go that may, "" when that is not known
 	soughtAgain time.Time
+	// soughtOnce is when the next one may be made though nothing has changed, as a pod has run for long enough then; zero for never.
+	soughtOnce time.Time
 	// noRoom is since when the scheduler knows that there is no room for the group, and has not asked which
 	// pods to evict; zero when it has, or there is room.
 	noRoom time.Time

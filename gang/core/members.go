@@ -153,7 +153,7 @@ func (t *turn) leave(g *group, uid types.UID) {
 	delete(t.groupOf, uid)
 	t.counted(g)
 	if len(g.members) == 0 {
-		g.patience = patience{}
+		g.patience, g.courtesy = patience{}, courtesy{}
 	}
 	if uid == g.first && len(g.members) > 0 {
 		g.isFirst(slices.MinFunc(slices.Collect(maps.Values(g.members)), older))

@@ -28,9 +28,10 @@ type attempt struct {
 	asking  *member // about which the scheduler asks: it is told by the answer; nil for none
 	placing bool    // it had no place when the scheduler asked
 
-	fresh      []part // the parts without a place before
-	generation uint64 // of the cluster, when it began
-	evicting   bool   // victims are sought
+	fresh      []part        // the parts without a place before
+	generation uint64        // of the cluster, when it began
+	evicting   bool          // victims are sought
+	owed       time.Duration // until the first of some pods has run for long enough that were no victims before, 0 for none
 }
 
 // searches bounds how often a search is made because a node changed meanwhile.
@@ -197,7 +198,10 @@ func (t *attempt) place(places []Planned, nodes int, contested bool) {
 	}
 	for _, p := range t.parts { // why it waited before is over
 		p.waits(status.None, "")
-		p.noRoom, p.inTheWay, p.patience.tried = time.Time{}, "", false
+		p.noRoom, p.inTheWay, p.soughtOnce, p.patience.tried, p.courtesy.told = time.Time{}, "", time.Time{}, false, time.Time{}
+		if !t.evicting && p.clearing == nil {
+			p.courtesy = courtesy{}
+		}
 		if (leads || p.spec.AsksNetwork()) && len(p.plannable(t.now)) > 0 { // until the cluster changes
 			p.looked = t.generation
 		}
@@ -213,6 +217,7 @@ func (t *attempt) noPlaces(found *Places) {
 			why = p.waitsFor() + found.Why
 		}
 	}
+	t.lacksRoom()
 	if g := t.first(); len(t.fresh) < len(t.parts) && bearable(t.parts, t.limits.MaxGap) {
 		g.waits(status.Waiting, why+"; the others keep their places until the time is up")
 	} else {

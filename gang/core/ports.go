@@ -11,6 +11,7 @@ import (
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 )
 
@@ -146,6 +147,8 @@ type View interface {
 	// NodeCount returns how many nodes there are, and NodeNames which.
 	NodeCount() int
 	NodeNames() *cluster.NodeNames
+	// Ages returns for how long pods have run by now.
+	Ages() runtimes.Ages
 	// Pods returns all pods that count on nodes.
 	Pods() iter.Seq[*cluster.Pod]
 	// Assumed returns the node on which a pod counts before the watch shows it there, "" for none.

@@ -96,9 +96,15 @@ func (t *attempt) makeRoom() {
 		t.planBy(p.group)
 	}
 	t.generation = t.view.Generation()
-	if t.limits.EvictNobody || t.rests(g) || g.sought == t.generation || t.now.Before(g.soughtAgain) {
+	if t.limits.EvictNobody || t.rests(g) || g.soughtInVain(t.generation, t.now) {
+		if t.leavesOthers() || !g.soughtOnce.IsZero() {
+			t.foundNoRoom() // the scheduler need not ask once more when that is over
+		}
 		t.answer()
 		return
+	}
+	if told := g.courtesy.told; !told.IsZero() && !t.now.Before(told) {
+		g.saysBesides(func(g *group) { g.courtesy.told = time.Time{} })
 	}
 	switch may := t.hindered() == "" && t.mayEvict() || t.others(nil, func() (does, late bool) { return t.mayEvict(), false }); {
 	case may:
@@ -107,13 +113,21 @@ func (t *attempt) makeRoom() {
 		t.findVictims()
 	case t.neverEvicts():
 		t.noVictims(0)
+	case t.leavesOthers():
+		t.foundNoRoom() // as above
 	}
 	t.answer()
 }
 
+// soughtInVain reports whether there are no victims, as far as a former search for them tells.
+func (p *prospects) soughtInVain(generation uint64, now time.Time) bool {
+	same := p.sought == generation && (p.soughtOnce.IsZero() || now.Before(p.soughtOnce))
+	return same || now.Before(p.soughtAgain)
+}
+
 // mayEvict reports whether pods may be evicted for a bundle.
 func (t *attempt) mayEvict() bool {
-	return !slices.ContainsFunc(t.parts, part.evictsInVain) && !t.neverEvicts()
+	return !slices.ContainsFunc(t.parts, part.evictsInVain) && !t.neverEvicts() && !t.leavesOthers()
 }
 
 // findVictims has members count on places from which others have to go.
@@ -131,6 +145,9 @@ func (t *attempt) findVictims() {
 		case NotFound:
 			t.nobodyToEvict(found.Why)
 			t.noVictims(t.now.Sub(started))
+			if t.owed > 0 {
+				t.foundNoRoom() // the scheduler does not ask again when these have run for long enough
+			}
 			return
 		case Overtaken:
 			return
@@ -141,20 +158,30 @@ func (t *attempt) findVictims() {
 
 // searchVictims asks for victims for a bundle, like search for places.
 func (t *attempt) searchVictims() (found Evictions) {
-	found = t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
-	t.now = t.ports.Now()
+	t.owed = 0
+	found = t.victimsByTerms()
 	if found.Outcome == NotFound {
 		t.others(nil, func() (does, late bool) {
 			if !t.mayEvict() {
 				return false, false
 			}
-			instead := t.ports.FindVictims(t.wanted(), t.termsFor(t.now, t.parts))
-			t.now = t.ports.Now()
+			instead := t.victimsByTerms()
 			if instead.Outcome != NotFound {
 				found = instead
 			}
 			return found.Outcome != NotFound, instead.Late
 		})
+	}
+	return found
+}
+
+// victimsByTerms asks for victims, and notes when more pods may be.
+func (t *attempt) victimsByTerms() Evictions {
+	terms := t.termsFor(t.parts)
+	found := t.ports.FindVictims(t.wanted(), terms)
+	t.now = t.ports.Now()
+	if t.owed == 0 || terms.owed > 0 && terms.owed < t.owed {
+		t.owed = terms.owed
 	}
 	return found
 }
@@ -170,28 +197,27 @@ func (t *attempt) nobodyToEvict(why string) {
 	if g.reason != status.Unschedulable {
 		return
 	}
-	before := strings.TrimSuffix(g.why, g.besidesVictims())
-	if g.inTheWay = why; why == before {
-		g.inTheWay = "" // there is nobody to evict
-	}
-	some := g.found
-	g.waits(g.reason, before+g.besidesVictims())
-	g.lackedPlaces, g.found = true, some
+	g.saysBesides(func(g *group) {
+		before := strings.TrimSuffix(g.why, g.besidesVictims())
+		if g.inTheWay, g.soughtOnce = why, t.owedUntil(); why == before {
+			g.inTheWay = "" // there is nobody to evict
+		}
+	})
+	g.lackedPlaces = true
 }
 
-// besidesVictims says, as part of why a group waits, what else speaks against places for it besides pods that
-// might be evicted.
-func (g *group) besidesVictims() string {
-	if g.inTheWay == "" {
-		return ""
+// owedUntil returns when the first of the pods has run for long enough that were no victims before; zero for none.
+func (t *attempt) owedUntil() time.Time {
+	if t.owed == 0 {
+		return time.Time{}
 	}
-	return "; if all went that may be evicted: " + g.inTheWay
+	return t.now.Add(t.owed)
 }
 
 // noVictims notes when victims are sought again, after a search in vain that took so long.
 func (t *attempt) noVictims(took time.Duration) {
 	g := t.first()
-	g.sought, g.soughtAgain = t.generation, t.now.Add(max(t.limits.Rest, 10*took))
+	g.sought, g.soughtAgain, g.soughtOnce = t.generation, t.now.Add(max(t.limits.Rest, 10*took)), t.owedUntil()
 }
 
 func neverPreempts(p *member) bool {

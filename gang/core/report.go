@@ -196,6 +196,9 @@ func (s *State) summary(g *group, at Moment) Summary {
 	told.Pending -= told.Leaving - c[leaving]
 	if told.Why != "" {
 		told.Since = g.waitsSince()
+		if spares := g.spares(); spares != "" { // what is found now may stand for Why
+			told.Note = strings.TrimPrefix(told.Note+"; "+spares, "; ")
+		}
 	}
 	for _, end := range []time.Time{g.denied, g.tries.next} {
 		if end.After(at.Now) && end.After(told.Again) {

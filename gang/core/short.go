@@ -142,7 +142,7 @@ func (t breakup) breaks(parts []part, victims map[string][]Victim) breaking {
 	if !t.limits.EvictWhole {
 		return breaking{}
 	}
-	terms := t.termsFor(t.now, parts)
+	terms := t.termsFor(parts)
 	b := breaking{below: terms.below}
 	var uids []types.UID
 	for _, of := range victims {

@@ -8,6 +8,7 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/runtimes"
 )
 
 // Terms say which pods a gang may have evicted, and what others lose by it. They hold until the next event is
@@ -20,25 +21,29 @@ type Terms struct {
 	decided sets.Set[types.UID]         // pods that have to go for a gang already
 	running map[*group]*placement.Limit // of gangs, nil where members are as any other pods
 	spared  map[*group]bool
+	ages    runtimes.Ages
+	owed    time.Duration                  // until the first of the pods has run for long enough that were asked about, 0 for none
+	loose   map[*group]sets.Set[types.UID] // see looseOf
 }
 
 // termsFor returns the terms of a gang.
-func (s *State) termsFor(now time.Time, parts []part) *Terms {
-	t := s.terms(now)
-	t.below = parts[0].priority
+func (t *turn) termsFor(parts []part) *Terms {
+	terms := t.terms(t.now)
+	terms.ages, terms.below = t.view.Ages(), parts[0].priority
 	for _, p := range parts {
-		t.own.Insert(p.group)
+		terms.own.Insert(p.group)
 		for _, candidate := range p.candidates() {
-			t.below = min(t.below, priority(candidate.pod))
+			terms.below = min(terms.below, priority(candidate.pod))
 		}
 	}
-	return t
+	return terms
 }
 
 // terms returns the terms of a pod of no gang. kube-scheduler says which pods it outranks.
 func (s *State) terms(now time.Time) *Terms {
 	return &Terms{
 		State: s, now: now, own: sets.New[*group](), decided: s.Victims(), running: map[*group]*placement.Limit{}, spared: map[*group]bool{},
+		loose: map[*group]sets.Set[types.UID]{},
 	}
 }
 
@@ -57,16 +62,20 @@ func (t *Terms) May(pod *cluster.Pod) (placement.Eviction, bool) {
 		return placement.Eviction{}, false
 	}
 	g := t.groupOf[pod.UID]
-	switch {
-	case g == nil:
-		return placement.Eviction{}, true
-	case t.own.Has(g) || t.spares(g):
+	if g != nil && (t.own.Has(g) || t.spares(g)) || t.owes(pod) {
 		return placement.Eviction{}, false
 	}
-	if limit := t.limit(g); limit != nil {
-		return placement.Eviction{Limits: []*placement.Limit{limit}}, true
+	eviction := placement.Eviction{Loss: t.ages.Loss(pod)}
+	if g == nil {
+		return eviction, true
 	}
-	return placement.Eviction{}, true
+	if limit := t.limit(g); limit != nil {
+		eviction.Limits = []*placement.Limit{limit}
+		if loose := t.looseOf(g, limit); loose != nil {
+			return eviction, loose.Has(pod.UID)
+		}
+	}
+	return eviction, true
 }
 
 // goes reports whether a pod has to go in any case.
@@ -101,9 +110,14 @@ func (t *Terms) limit(g *group) *placement.Limit {
 	if not != nil {
 		return nil
 	}
-	staying, whole := g.done.succeeded, 0
+	staying, whole, loss := g.done.succeeded, 0, 0.0
 	for _, p := range t.bundleOf(g) {
 		whole += p.counts.assigned()
+		for _, member := range p.members {
+			if member.stage == bound {
+				loss += t.ages.Loss(member.pod)
+			}
+		}
 	}
 	for _, p := range g.members {
 		if p.stage == bound && !t.goes(p.pod) {
@@ -111,7 +125,7 @@ func (t *Terms) limit(g *group) *placement.Limit {
 		}
 	}
 	if staying >= spec.MinMember {
-		t.running[g] = &placement.Limit{Allowed: staying - spec.MinMember, Whole: whole}
+		t.running[g] = &placement.Limit{Allowed: staying - spec.MinMember, Whole: whole, Loss: loss}
 	}
 	return t.running[g]
 }

@@ -15,6 +15,7 @@ import (
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/gang/membership"
 	"muster.dev/muster/gang/record"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 )
 
@@ -124,6 +125,8 @@ func (w *world) singlePod(i int) *cluster.Pod {
 func (w *world) NodeCount() int { return len(w.room) }
 
 func (w *world) NodeNames() *cluster.NodeNames { return nil }
+
+func (w *world) Ages() (ages runtimes.Ages) { return ages }
 
 func (w *world) Pods() iter.Seq[*cluster.Pod] {
 	return func(yield func(*cluster.Pod) bool) {

@@ -126,6 +126,19 @@ func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
 			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", nil,
 		},
 		{
+			"by its owner, with annotations that count and others that make no sense",
+			with(nil, map[string]string{
+				v1alpha1.AnnotationPreemptAfter: "2m", v1alpha1.AnnotationRequiredTopology: "rack", v1alpha1.AnnotationMinMember: "3",
+				v1alpha1.AnnotationMinRuntime: "long", v1alpha1.AnnotationCheckpointedAt: "now",
+			}, cluster.Affiliation{Gang: "train", Why: "its JobSet train: 7 of its 7 pods start together"}),
+			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", []string{
+				"annotation muster.dev/min-member is ignored: the pod has no label of a gang, such as muster.dev/pod-group",
+				`annotation ignored: metadata.annotations[muster.dev/min-runtime]: Invalid value: "long": must be a duration such as "5m", or "0s"`,
+				`annotation ignored: metadata.annotations[muster.dev/checkpointed-at]: Invalid value: "now": ` +
+					`must be a time as RFC 3339 has it, such as "2026-11-30T12:00:00Z"`,
+			},
+		},
+		{
 			"by an owner that is not seen", with(nil, nil, cluster.Affiliation{Unseen: true, Why: "its Job j has not been seen yet"}),
 			"member of a gang that is not known yet: its Job j has not been seen yet", nil,
 		},

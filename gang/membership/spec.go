@@ -137,10 +137,10 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 		s.Policy.Topology, s.Err = sharedTopology(first, members)
 	}
 	if s.Err == nil {
-		s.Policy.ReserveAfter, s.Err = longestReserveAfter(members)
+		s.Within, s.Err = commonsOf(first)
 	}
 	if s.Err == nil {
-		s.Within, s.Err = commonsOf(first)
+		s.Policy.ReserveAfter, s.Policy.PreemptAfter, s.Err = longestDelays(members)
 	}
 	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
@@ -148,21 +148,17 @@ func (b Bounds) affiliated(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *
 	return s
 }
 
-// longestReserveAfter returns how long a group waits at least before room is booked for it, by the member that says the longest: nobody
-// can ask for less than another one.
-func longestReserveAfter(members iter.Seq[*cluster.Pod]) (longest time.Duration, err error) {
+// longestDelays returns how long a group waits before room is booked, and before others are evicted for it: the longest times that a
+// member says, as roles have templates of their own, and nobody can ask for less than another one.
+func longestDelays(members iter.Seq[*cluster.Pod]) (reserveAfter, preemptAfter time.Duration, err error) {
 	for member := range members {
-		text, says := member.Annotations[v1alpha1.AnnotationReserveAfter]
-		if !says {
-			continue
-		}
-		policy, err := v1alpha1.DecodePolicy(map[string]string{v1alpha1.AnnotationReserveAfter: text})
+		reserve, preempt, err := v1alpha1.DecodeDelays(member.Annotations)
 		if err != nil {
-			return 0, err
+			return 0, 0, fmt.Errorf("%s: %w", member.Name, err)
 		}
-		longest = max(longest, policy.ReserveAfter)
+		reserveAfter, preemptAfter = max(reserveAfter, reserve), max(preemptAfter, preempt)
 	}
-	return longest, nil
+	return reserveAfter, preemptAfter, nil
 }
 
 // Declared returns what a member of a group without an object asks for. The member with the first name, among

@@ -60,7 +60,7 @@ const koordinator = "gang.scheduling.koordinator.sh/"
 // Ignored says in words which marks of a pod have no effect on it: misspelled ones, ones without what they need, and ones of
 // others that muster does not read or understand.
 func Ignored(pod *cluster.Pod) []string {
-	ignored := ignoredMarks(pod.Pod, pod.Affiliation.Gang != "")
+	ignored := append(ignoredMarks(pod.Pod, pod.Affiliation.Gang != ""), nonsense(pod.Pod)...)
 	if _, marked := Marked(pod.Pod); pod.Affiliation.Ignored && !marked {
 		ignored = append(ignored, pod.Affiliation.Why)
 	}
@@ -72,8 +72,20 @@ func countWithoutMark() []string {
 	return []string{
 		v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationPreferredTopology, v1alpha1.AnnotationTopologyWaitFor,
 		v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationTopologyShares, v1alpha1.AnnotationBalancedTopology,
-		v1alpha1.AnnotationReserveAfter,
+		v1alpha1.AnnotationReserveAfter, v1alpha1.AnnotationPreemptAfter,
 	}
+}
+
+// nonsense says which annotations of a pod that need no gang make no sense.
+func nonsense(pod *corev1.Pod) (ignored []string) {
+	_, runtime := v1alpha1.DecodeMinRuntime(pod.Annotations)
+	_, checkpoint := v1alpha1.DecodeCheckpoint(pod.Annotations)
+	for _, err := range []error{runtime, checkpoint} {
+		if err != nil {
+			ignored = append(ignored, fmt.Sprintf("annotation ignored: %s", err))
+		}
+	}
+	return ignored
 }
 
 // ignoredMarks are the marks of a pod that have no effect, which may be a member by its owner.

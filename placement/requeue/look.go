@@ -132,7 +132,7 @@ func (r *Requeuer) mayEvict(uid types.UID, freed uint64) (node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.waiting[uid]
-	if w == nil || !w.postponed.isOver(freed) {
+	if w == nil || !w.postponed.isOver(freed, r.clock.Now()) {
 		return ""
 	}
 	w.restFrom(r.clock.Now())

@@ -130,7 +130,7 @@ func TestAPodThatMayEvictOthersOnceTheWatchShowsItIsWokenThen(t *testing.T) {
 		p.set(newNode("a", "4"), low)
 		p.after(3 * time.Second)
 		p.Refused(late.UID, p.cluster.Snapshot().Generation)
-		p.Postponed(late.UID, "a", p.cluster.Snapshot().Generation)
+		p.Postponed(late.UID, "a", p.cluster.Snapshot().Generation, 0)
 		p.set(late)
 		if diff := cmp.Diff([]string{"wake all by p on a"}, p.after(time.Hour)); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
@@ -276,15 +276,17 @@ func TestAPodThatMayEvictOthersLaterIsWokenThen(t *testing.T) {
 		before bool // something was freed before it was told to wait
 		fail   bool // the first write
 		again  bool // it is told once more to wait
+		after  time.Duration
 		freed  int
 		want   []string
 	}{
-		"nothing is freed": {},
-		"something was":    {before: true},
-		"something is":     {freed: 1, want: []string{"wake all by p on a"}},
-		"more is":          {freed: 2, want: []string{"wake all by p on a"}},
-		"the write fails":  {fail: true, freed: 1, want: []string{"wake all by p on a", "wake all by p on a"}},
-		"once more":        {again: true, freed: 2, want: []string{"wake all by p on a", "wake all by p on a"}},
+		"nothing is freed":  {},
+		"something was":     {before: true},
+		"something is":      {freed: 1, want: []string{"wake all by p on a"}},
+		"more is":           {freed: 2, want: []string{"wake all by p on a"}},
+		"the write fails":   {fail: true, freed: 1, want: []string{"wake all by p on a", "wake all by p on a"}},
+		"its time has come": {after: 10 * time.Minute, want: []string{"wake all by p on a"}},
+		"once more":         {again: true, freed: 2, want: []string{"wake all by p on a", "wake all by p on a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(p *process) {
@@ -293,7 +295,7 @@ func TestAPodThatMayEvictOthersLaterIsWokenThen(t *testing.T) {
 				p.set(newNode("a", "4"), low, rival)
 				p.after(3 * time.Second)
 				var writes []string
-				postpone := func() { p.Postponed(rival.UID, "a", p.cluster.Snapshot().Generation) }
+				postpone := func() { p.Postponed(rival.UID, "a", p.cluster.Snapshot().Generation, test.after) }
 				if test.before {
 					p.cluster.NoteFreed()
 				}

@@ -149,12 +149,16 @@ func (r *Requeuer) Refused(uid types.UID, generation uint64) {
 }
 
 // Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will once
-// [cluster.Cluster.NoteFreed] was called. kube-scheduler hears nothing of that. A pod that the watch does not show yet may once it does.
-func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64) {
+// [cluster.Cluster.NoteFreed] was called, or after a time if that is not 0. kube-scheduler hears nothing of that. A pod that the watch
+// does not show yet may once it does.
+func (r *Requeuer) Postponed(uid types.UID, node string, generation uint64, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if w := r.waiting[uid]; w != nil {
-		w.postponed = postponement{node, generation}
+		w.postponed = postponement{node: node, generation: generation}
+		if after > 0 {
+			w.postponed.until = r.clock.Now().Add(after)
+		}
 		return
 	}
 	r.noteStranger(uid, postponement{node: node})

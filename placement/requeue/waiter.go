@@ -30,12 +30,16 @@ type waiter struct {
 type postponement struct {
 	node       string
 	generation uint64
+	until      time.Time // zero if nobody knows until when
 }
 
-// isOver reports whether room was freed since, or the pod has become known.
-func (p postponement) isOver(freed uint64) bool {
-	return p.node != "" && (p.generation == 0 || p.generation < freed)
+// isOver reports whether room was freed since, the time has passed, or the pod has become known.
+func (p postponement) isOver(freed uint64, now time.Time) bool {
+	return p.node != "" && (p.generation == 0 || p.generation < freed || p.hasPassed(now))
 }
+
+// hasPassed reports whether there was a time, and it has passed.
+func (p postponement) hasPassed(now time.Time) bool { return !p.until.IsZero() && !now.Before(p.until) }
 
 // heard is the news about a wake of a pod that still waits.
 type heard int
@@ -66,7 +70,8 @@ func (w *waiter) restFrom(now time.Time) {
 // all, as the load of nodes.
 func (w *waiter) isDue(freed, settled uint64, now time.Time) bool {
 	changed := w.refused != 0 && w.refused < settled
-	return (changed || w.heard != nothing || w.since < freed || w.preempts()) && !now.Before(w.until) && w.pod.Unschedulable()
+	looks := changed || w.heard != nothing || w.since < freed || w.preempts() || w.postponed.hasPassed(now)
+	return looks && !now.Before(w.until) && w.pod.Unschedulable()
 }
 
 // preempts reports whether kube-scheduler has made room for a pod, as far as it knows. The last victim

@@ -10,6 +10,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
 )
@@ -95,9 +96,6 @@ const (
 	annotationPreferNoEvict = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 )
 
-// systemCriticalPriority is the priority of system-cluster-critical, the lowest that no user may have.
-const systemCriticalPriority = 2_000_000_000
-
 func isMirror(pod *cluster.Pod) bool {
 	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
 		return true
@@ -141,7 +139,7 @@ func (r *Rules) byKind(pod *cluster.Pod) string {
 		return ReasonTerminating
 	case pod.Spec.NodeName == "":
 		return ReasonNotBound
-	case corev1helpers.PodPriority(pod.Pod) >= systemCriticalPriority:
+	case corev1helpers.PodPriority(pod.Pod) >= schedulingv1alpha1.SystemCritical:
 		return ReasonSystemCritical
 	case metav1.GetControllerOfNoCopy(pod.Pod) == nil:
 		return ReasonNoController

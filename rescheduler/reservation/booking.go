@@ -105,7 +105,7 @@ func (k *Keeper) leftTo(pods []*cluster.Pod, store *predicates.VerdictStore) set
 
 // passes reports whether a pod goes anywhere: the room is for it, or it has a higher priority, or ends before.
 func (b *booked) passes(pod *cluster.Pod, now time.Time) bool {
-	if b.Own(pod) || corev1helpers.PodPriority(pod.Pod) > b.Priority || passes(pod) {
+	if b.Own(pod) || corev1helpers.PodPriority(pod.Pod) > b.Priority || Passes(pod) {
 		return true
 	}
 	runtime, known := b.Runtime(pod)

@@ -12,6 +12,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/api/rescheduling/v1alpha1"
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement/scenario"
 	"muster.dev/muster/predicates"
@@ -128,25 +129,22 @@ func (s since) reserves(plan *v1alpha1.ReschedulingPlan, now time.Time) bool {
 	return runs && plan.Runs() && now.Before(began.Add(lasts))
 }
 
-// systemCriticalPriority is the priority of system-cluster-critical, the lowest that no user may have.
-const systemCriticalPriority = 2_000_000_000
-
 // IsPinnedToNode reports whether a pod is one that a DaemonSet has for one node, and for no other.
 func IsPinnedToNode(pod *cluster.Pod) bool {
 	owner := metav1.GetControllerOfNoCopy(pod.Pod)
 	return owner != nil && owner.Kind == "DaemonSet" && predicates.NamesItsNode(pod.Pod)
 }
 
-// passes reports whether no plan keeps a pod out: what a node or the cluster needs to work comes before what would be better.
-func passes(pod *cluster.Pod) bool {
-	return IsPinnedToNode(pod) || corev1helpers.PodPriority(pod.Pod) >= systemCriticalPriority
+// Passes reports whether no plan keeps a pod out: what a node or the cluster needs to work comes before what would be better.
+func Passes(pod *cluster.Pod) bool {
+	return IsPinnedToNode(pod) || corev1helpers.PodPriority(pod.Pod) >= schedulingv1alpha1.SystemCritical
 }
 
 // GiveWay gives up the plans that keep room on a node, if nothing else is in the way there of a pod that no plan keeps
 // out. It is for a pod that fits nowhere else, and says whether to look again. Only nodes are looked at that may is
 // true for.
 func (k *Keeper) GiveWay(pod *cluster.Pod, profile *predicates.Profile, may func(node *cluster.Node) bool) bool {
-	if !k.inForce.Load() || !passes(pod) {
+	if !k.inForce.Load() || !Passes(pod) {
 		return false
 	}
 	for range mostLooks {

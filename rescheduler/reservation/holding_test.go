@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
 )
 
@@ -240,7 +241,7 @@ func (w *world) loseNode() {
 func (w *world) systemPodCame() {
 	w.Helper()
 	object := w.pod("system", "2")
-	object.Spec.Priority = new(int32(systemCriticalPriority))
+	object.Spec.Priority = new(int32(schedulingv1alpha1.SystemCritical))
 	w.set(object)
 	pod := w.cluster.PendingPod(types.UID("system"))
 	anywhere := func(*cluster.Node) bool { return true }

@@ -137,7 +137,7 @@ func (k *Keeper) adopt(r *reservation, taken sets.Set[types.UID]) {
 // Spared returns the pods that have taken room of a plan which still waits for them to be ready: nobody may
 // evict them, at any priority. There are none for pods that no plan keeps out.
 func (k *Keeper) Spared(preemptors ...*cluster.Pod) sets.Set[types.UID] {
-	if !k.inForce.Load() || !slices.ContainsFunc(preemptors, func(pod *cluster.Pod) bool { return !passes(pod) }) {
+	if !k.inForce.Load() || !slices.ContainsFunc(preemptors, func(pod *cluster.Pod) bool { return !Passes(pod) }) {
 		return nil
 	}
 	spared := sets.New[types.UID]()

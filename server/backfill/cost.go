@@ -21,15 +21,7 @@ func immodest(places []placement.Place, snap *cluster.Snapshot) string {
 	for _, place := range places {
 		asked = asked.Plus(&place.Pod.Requests)
 	}
-	return beyond(asked.Plus(&asked), offered(snap))
-}
-
-// offered sums up what nodes offer to pods.
-func offered(snap *cluster.Snapshot) (all cluster.Resources) {
-	for node := range snap.Nodes() {
-		all = all.Plus(&node.Allocatable)
-	}
-	return all
+	return beyond(asked.Plus(&asked), snap.Offered())
 }
 
 // beyond returns a resource that there is less of than is asked for, "" for none.
@@ -59,7 +51,8 @@ func (b *Booker) count(snap *cluster.Snapshot, now time.Time) {
 		idle, kept := keptIdle(of.booking, snap)
 		b.idle.WithLabelValues(namespace).Add(float64(idle) * since.Seconds())
 		if idle > 0 {
-			share = shareOf(kept, snap)
+			all := snap.Offered()
+			share = kept.ShareOf(&all)
 		}
 	}
 	if b.costs.add(namespace, share, since) {
@@ -84,23 +77,6 @@ func keptIdle(b *reservation.Booking, snap *cluster.Snapshot) (pods int, kept cl
 		}
 	}
 	return pods, kept
-}
-
-// shareOf returns the share that resources are of what all nodes have together: of the resource with the largest one.
-func shareOf(kept cluster.Resources, snap *cluster.Snapshot) (share float64) {
-	all := offered(snap)
-	larger := func(kept, all int64) {
-		if kept > 0 && all > 0 {
-			share = max(share, float64(kept)/float64(all))
-		}
-	}
-	larger(kept.MilliCPU, all.MilliCPU)
-	larger(kept.Memory, all.Memory)
-	larger(kept.EphemeralStorage, all.EphemeralStorage)
-	for _, of := range kept.Scalars {
-		larger(of.Amount, all.Scalar(of.Name))
-	}
-	return share
 }
 
 // costs are the shares of all nodes that bookings have kept idle, by the namespaces of the gangs: averages in which a time that lies an

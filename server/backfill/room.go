@@ -23,8 +23,9 @@ func (b *Booker) Room() *RoomBooked {
 	}
 	snap := b.cluster.Snapshot()
 	idle, kept := keptIdle(of.booking, snap)
+	all := snap.Offered()
 	return &RoomBooked{
 		Gang: of.Key.String(), Label: of.Key.Label, Pods: of.Pods, Nodes: len(of.booking.Pods), From: of.From.UTC().Truncate(time.Second),
-		IdlePods: idle, IdleShare: shareOf(kept, snap),
+		IdlePods: idle, IdleShare: kept.ShareOf(&all),
 	}
 }

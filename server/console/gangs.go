@@ -92,6 +92,9 @@ func (p gangPage) Text(t *inspect.Table) {
 		if g.Places != nil {
 			t.Row("now", g.Places)
 		}
+		if g.Note != "" {
+			t.Row("note", g.Note)
+		}
 		t.Row("last denied", inspect.Time(g.Denied))
 		t.Row("planned", inspect.Time(g.Planned))
 		t.Row("to be bound until", inspect.Time(g.Deadline))

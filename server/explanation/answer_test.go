@@ -23,7 +23,7 @@ func TestEachFieldIsToldOrKeptBack(t *testing.T) {
 		reflect.TypeFor[Seeking]():    {},
 		reflect.TypeFor[Places]():     {"Lacks"}, // it names racks and nodes
 		reflect.TypeFor[core.Summary](): {
-			"Priority", "Planned", "Reason", "Wrong",
+			"Priority", "Planned", "Reason", "Wrong", "SchedulerName", "ReserveAfter",
 		},
 	} {
 		told := toldOf(of)

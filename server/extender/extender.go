@@ -36,6 +36,7 @@ import (
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/inspect"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/predicates"
 	"muster.dev/muster/rescheduler/reservation"
 	"muster.dev/muster/server/body"
@@ -64,6 +65,8 @@ type Options struct {
 	Bodies *body.Readers
 	// Traces takes a trace of each attempt to schedule a pod; nil takes none.
 	Traces trace.TracerProvider
+	// Clock tells for how long pods have run; nil is the clock of this process.
+	Clock clock.PassiveClock
 	// Ready is why calls cannot be answered, nil when they can. It is asked before and after each call.
 	Ready func() error
 	// Pick breaks ties: it returns a number from 0 to n-1. With nil it is a random one.
@@ -76,8 +79,8 @@ type Refusals interface {
 	// generation or later. The watch may not show it yet, and there may be no such pod.
 	Refused(uid types.UID, generation uint64)
 	// Postponed says that a pod may evict nobody on a node, as the cluster was at a generation or later, but will when
-	// something is freed, or the watch shows it.
-	Postponed(uid types.UID, node string, generation uint64)
+	// something is freed, after a time if that is not 0, or when the watch shows it.
+	Postponed(uid types.UID, node string, generation uint64, after time.Duration)
 }
 
 // BindTime returns the time that the API server may take to bind a pod: far less than the time that the pod counts
@@ -93,6 +96,7 @@ type Extender struct {
 	picker   *picker
 	// reservations say which pods are spared.
 	reservations Reservations
+	stamps       *runtimes.Clock
 	gangs        bool // are placed
 	// Each of these is asked in its order, unless an answer ends that. Who is absent is not among them.
 	claimants  []claimant
@@ -114,6 +118,9 @@ func New(o Options) *Extender {
 	if o.Pick == nil {
 		o.Pick = rand.IntN
 	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
 	if o.Reservations == nil {
 		o.Reservations = reservation.New(reservation.Options{
 			Logger: o.Logger, Clock: clock.RealClock{}, Cluster: o.Cluster, Profiles: o.Profiles,
@@ -126,6 +133,7 @@ func New(o Options) *Extender {
 		profiles:     o.Profiles,
 		picker:       p,
 		reservations: o.Reservations,
+		stamps:       runtimes.NewClock(o.Clock),
 		claimants:    []claimant{&inFlight{picker: p}},
 		calls:        calls,
 		locks:        locksOf(&o, calls.attempts, flights),

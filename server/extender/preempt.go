@@ -2,6 +2,7 @@ package extender
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -10,7 +11,9 @@ import (
 
 	"muster.dev/muster/cluster"
 	"muster.dev/muster/placement"
+	"muster.dev/muster/placement/runtimes"
 	"muster.dev/muster/placement/scenario"
+	"muster.dev/muster/rescheduler/reservation"
 )
 
 // preempt answers on which of the nodes the pod would fit once victims are gone, and which victims. It takes
@@ -34,7 +37,7 @@ func (e *Extender) victims(q *request) victims {
 	case q.stranger && e.isUnknownMember(q.pod):
 		snap := e.picker.cluster.Snapshot()
 		if ranked := rank(snap, q.proposed); len(ranked) > 0 {
-			e.postpone(q.pod, ranked[0].node.Name, snap)
+			e.postpone(q.pod, later{node: ranked[0].node.Name}, snap)
 		}
 		return victims{}
 	case q.stranger:
@@ -54,27 +57,37 @@ func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 	nominated := e.picker.cluster.Nominated()
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(about, snap, nominated, e.reservations.Spared(about.pod))
+	if !reservation.Passes(about.pod) {
+		e.stamps.See(about.pod.CreationTimestamp.Time)
+		p.ages = new(e.stamps.Ages(cluster.Resources{}))
+	}
 	p.left = e.reservations.LeftBy(about.pod)
 	enough, later := e.amongProposed(p, snap, proposed)
 	if len(enough) == 0 && !about.stranger && about.store.Profile.Offload {
 		enough = e.amongOthers(p, snap, proposed)
 	}
-	if len(enough) == 0 && later != "" && !about.stranger {
+	if len(enough) == 0 && later.node != "" && !about.stranger {
 		e.postpone(about.pod, later, snap)
 	}
 	return enough
 }
 
+// later is a node where a pod may evict others later: after a time, or once something is freed where that is 0.
+type later struct {
+	node  string
+	after time.Duration
+}
+
 // postpone has a pod tried again once it may evict others on a node.
-func (e *Extender) postpone(pod *cluster.Pod, node string, snap *cluster.Snapshot) {
+func (e *Extender) postpone(pod *cluster.Pod, l later, snap *cluster.Snapshot) {
 	for _, refusals := range e.refusals {
-		refusals.Postponed(pod.UID, node, snap.Generation)
+		refusals.Postponed(pod.UID, l.node, snap.Generation, l.after)
 	}
 }
 
 // amongProposed finds victims on the best few of the nodes that are proposed if a proposal for one of them holds and harms no gang,
-// else on all. Later is a node where some of the victims must stay for now.
-func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed victims) (enough victims, later string) {
+// else on all. The soonest is a node where some of the victims must stay for now, and none of another node for less time.
+func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed victims) (enough victims, soonest later) {
 	ranked := rank(snap, proposed)
 	few := min(enoughNodes, len(ranked))
 	enough = victims{}
@@ -85,15 +98,17 @@ func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed
 			}
 			if found := p.victims(proposal.node, e.planned(proposal.node.Pods), proposal.victims); found != nil {
 				enough[proposal.node.Name] = found
-			} else if p.spares(proposal.victims) {
-				later = proposal.node.Name
+			} else if stays, after := p.spares(proposal.node, proposal.victims); stays {
+				if soonest.node == "" || after > 0 && (soonest.after == 0 || after < soonest.after) {
+					soonest = later{proposal.node.Name, after}
+				}
 			}
 		}
 		if e.spare(enough) && holds(proposed, enough) {
 			break
 		}
 	}
-	return enough, later
+	return enough, soonest
 }
 
 // amongOthers finds victims on nodes that are not proposed, the best few of them if that harms no gang. With offload kube-scheduler
@@ -204,6 +219,8 @@ type preemption struct {
 	promised map[string][]*cluster.Pod
 	// spared are pods that plans of the rescheduler count on: they stay, even below the pod's priority.
 	spared sets.Set[types.UID]
+	// ages tell which pods have not run for as long as they ask to: those stay as well. It is nil for a pod that need not heed that.
+	ages *runtimes.Ages
 	// left are the nodes that the pod is kept away from: nobody is evicted there for it.
 	left sets.Set[string]
 }
@@ -240,6 +257,7 @@ func newPreemption(
 // either, even if proposed.
 func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], proposed *extenderv1.MetaVictims) *extenderv1.MetaVictims {
 	node = p.without(node, planned)
+	stays, _ := p.spares(node, proposed)
 	freed := node
 	for _, victim := range proposed.Pods {
 		if victim != nil {
@@ -247,7 +265,7 @@ func (p *preemption) victims(node *cluster.Node, planned sets.Set[types.UID], pr
 		}
 	}
 	switch {
-	case !p.spares(proposed) && p.fits(freed):
+	case !stays && p.fits(freed):
 		return proposed
 	case !p.about.stranger:
 		return metaVictims(p.evictions.Victims(p.fits, node))
@@ -268,11 +286,25 @@ func (p *preemption) without(node *cluster.Node, planned sets.Set[types.UID]) *c
 	})
 }
 
-// spares reports whether one of the proposed victims is to stay.
-func (p *preemption) spares(proposed *extenderv1.MetaVictims) bool {
-	return slices.ContainsFunc(proposed.Pods, func(victim *extenderv1.MetaPod) bool {
-		return victim != nil && p.spared.Has(types.UID(victim.UID))
-	})
+// spares reports whether some of the proposed victims of a node are to stay, and after what time none is, 0 if nobody knows.
+func (p *preemption) spares(node *cluster.Node, proposed *extenderv1.MetaVictims) (stays bool, after time.Duration) {
+	plans := false
+	for _, victim := range proposed.Pods {
+		if victim == nil {
+			continue
+		}
+		uid := types.UID(victim.UID)
+		if plans = plans || p.spared.Has(uid); p.ages == nil {
+			continue
+		}
+		if pod := node.Pod(uid); pod != nil {
+			after = max(after, p.ages.Owed(pod))
+		}
+	}
+	if plans {
+		return true, 0
+	}
+	return after > 0, after
 }
 
 // fits reports whether the pod fits a node in some state, whether the pods nominated to it come or not:
@@ -292,7 +324,8 @@ func (p *preemption) fits(node *cluster.Node) bool {
 // may reports whether a pod may be evicted. One that the watch has not shown on the node yet stays:
 // kube-scheduler may not have it there, if its binding had no answer.
 func (p *preemption) may(pod *cluster.Pod) (placement.Eviction, bool) {
-	return placement.Eviction{}, p.outranks(pod) && !pod.Placeholder && pod.Spec.NodeName != "" && !p.spared.Has(pod.UID)
+	stays := p.spared.Has(pod.UID) || p.ages != nil && p.ages.Owed(pod) > 0
+	return placement.Eviction{}, p.outranks(pod) && !pod.Placeholder && pod.Spec.NodeName != "" && !stays
 }
 
 // outranks reports whether the pod is of higher priority than another one.

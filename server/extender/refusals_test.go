@@ -2,6 +2,7 @@ package extender
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +16,7 @@ type refusedPods map[types.UID]uint64
 
 func (r refusedPods) Refused(uid types.UID, generation uint64) { r[uid] = generation }
 
-func (r refusedPods) Postponed(types.UID, string, uint64) {}
+func (r refusedPods) Postponed(types.UID, string, uint64, time.Duration) {}
 
 func TestFilterTellsOfThePodsThatItRefuses(t *testing.T) {
 	for _, selection := range []config.NodeSelection{config.NodeSelectionScheduler, config.NodeSelectionMuster} {

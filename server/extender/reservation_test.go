@@ -402,10 +402,11 @@ type postponedPods struct {
 	refusedPods
 	node       string
 	generation uint64
+	after      time.Duration
 }
 
-func (p *postponedPods) Postponed(_ types.UID, node string, generation uint64) {
-	p.node, p.generation = node, generation
+func (p *postponedPods) Postponed(_ types.UID, node string, generation uint64, after time.Duration) {
+	p.node, p.generation, p.after = node, generation, after
 }
 
 func TestNobodyEvictsAReplacementWhosePlanWaitsForIt(t *testing.T) {

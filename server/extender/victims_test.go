@@ -1,6 +1,7 @@
 package extender
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/server/servertest"
 )
 
@@ -245,5 +247,68 @@ func TestAPodWhoseBindingHadNoAnswerIsNoVictim(t *testing.T) {
 	})
 	if len(got) > 0 {
 		t.Errorf("victims %v, where only a pod that may not be there would make room", got["a"].Pods)
+	}
+}
+
+func TestAPodIsNotEvictedBeforeItHasRunForAsLongAsItAsks(t *testing.T) {
+	const critical = v1alpha1.SystemCritical
+	for name, test := range map[string]struct {
+		asks     string
+		ago      time.Duration
+		priority int32
+		// other is a pod that may go instead.
+		other bool
+		want  []string
+		after time.Duration // it may evict, 0 for at once
+	}{
+		"it has just come":          {asks: "10m", ago: time.Minute, priority: 10, after: 9 * time.Minute},
+		"it has run for long":       {asks: "10m", ago: 11 * time.Minute, priority: 10, want: []string{"uid-young"}},
+		"it asks for a year":        {asks: "8760h", ago: time.Minute, priority: 10, after: 59 * time.Minute},
+		"for what the system needs": {asks: "10m", ago: time.Minute, priority: critical, want: []string{"uid-young"}},
+		"another one goes":          {asks: "10m", ago: time.Minute, priority: 10, other: true, want: []string{"uid-other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := &postponedPods{refusedPods: refusedPods{}}
+			b := newBench(t, benchOptions{refusals: told})
+			b.Node("node", "4")
+			now := time.Now()
+			victim := func(name string, ago time.Duration) *corev1.Pod {
+				pod := servertest.Pod(name, "2")
+				pod.Spec.NodeName, pod.CreationTimestamp = "node", metav1.NewTime(now.Add(-ago))
+				if err := b.Cluster.Set(pod); err != nil {
+					t.Fatal(err)
+				}
+				return pod
+			}
+			young := victim("young", test.ago)
+			young.Annotations = map[string]string{v1alpha1.AnnotationMinRuntime: test.asks}
+			if err := b.Cluster.Set(young); err != nil {
+				t.Fatal(err)
+			}
+			if other := victim("other", time.Hour); !test.other {
+				other.Spec.Priority = new(int32(math.MaxInt32))
+				if err := b.Cluster.Set(other); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rival := servertest.Pod("rival", "2")
+			rival.Spec.Priority, rival.CreationTimestamp = &test.priority, metav1.NewTime(now)
+			b.Pending(rival)
+			got := b.preempt(extenderv1.ExtenderPreemptionArgs{
+				Pod: rival, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"node": {Pods: []*extenderv1.MetaPod{{UID: "uid-young"}}}},
+			})
+			var victims []string
+			if of := got["node"]; of != nil {
+				for _, pod := range of.Pods {
+					victims = append(victims, pod.UID)
+				}
+			}
+			if diff := cmp.Diff(test.want, victims); diff != "" {
+				t.Errorf("victims (-want +got):\n%s", diff)
+			}
+			if after := told.after.Round(time.Minute); after != test.after || told.node == "node" != (test.after > 0) {
+				t.Errorf("it may evict others on %q after %s, want after %s", told.node, after, test.after)
+			}
+		})
 	}
 }

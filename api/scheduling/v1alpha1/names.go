@@ -126,6 +126,8 @@ const (
 	AnnotationBalancedTopology = "muster.dev/balanced-topology"
 	// AnnotationReserveAfter is how long the group waits at least before room is booked for it, as in "30m", or "0" for ever.
 	AnnotationReserveAfter = "muster.dev/reserve-after"
+	// AnnotationPreemptAfter is how long the group waits for room before others are evicted for it, as in "2m".
+	AnnotationPreemptAfter = "muster.dev/preempt-after"
 )
 
 // Kueue's annotations of templates of pods, which are taken as they are. Where one of muster's own says the same, that one
@@ -178,6 +180,15 @@ const (
 // pod then.
 const AnnotationExpectedRuntime = "muster.dev/expected-runtime"
 
+const (
+	// AnnotationMinRuntime on a pod is how long it runs, once it has a node, before it is evicted for others, as in "10m": no more than
+	// [MostMinRuntime].
+	AnnotationMinRuntime = "muster.dev/min-runtime"
+	// AnnotationCheckpointedAt on a pod is when it last saved its work, as RFC 3339 has it: no more than the time since is lost when it is
+	// evicted.
+	AnnotationCheckpointedAt = "muster.dev/checkpointed-at"
+)
+
 // AnnotationWoken is written on a pod to have kube-scheduler try it again.
 const AnnotationWoken = "muster.dev/woken"
 
@@ -186,13 +197,14 @@ func MemberAnnotations() []string {
 	return []string{
 		AnnotationMinMember, AnnotationMatchPolicy, AnnotationGangMode, AnnotationGroups, AnnotationRequiredTopology,
 		AnnotationPreferredTopology, AnnotationTopologyWaitFor, AnnotationTopologyShares, AnnotationTopologySlices,
-		AnnotationBalancedTopology, AnnotationReserveAfter,
+		AnnotationBalancedTopology, AnnotationReserveAfter, AnnotationPreemptAfter,
 	}
 }
 
 // PodAnnotations are all annotations of muster's that a pod may have, those included that muster writes.
 func PodAnnotations() []string {
-	return append(MemberAnnotations(), AnnotationGangScope, AnnotationExpectedRuntime, AnnotationWoken)
+	return append(MemberAnnotations(),
+		AnnotationGangScope, AnnotationExpectedRuntime, AnnotationMinRuntime, AnnotationCheckpointedAt, AnnotationWoken)
 }
 
 // PodLabels are all labels of muster's that a pod may have, those included that muster writes.

@@ -53,6 +53,8 @@ type Policy struct {
 	// ReserveAfter is how long the group waits at least before room is booked for it: [ReserveNever] for ever, 0 for as long as the
 	// configuration says.
 	ReserveAfter time.Duration
+	// PreemptAfter is how long the group waits for room before others are evicted for it.
+	PreemptAfter time.Duration
 }
 
 // ReserveNever is longer than any group waits.
@@ -72,7 +74,8 @@ func DecodePolicy(annotations map[string]string) (Policy, error) {
 	if value, ok := annotations[key]; ok {
 		policy.Groups = groups(&errs, annotation(key), value)
 	}
-	policy.Topology, policy.ReserveAfter = topology(&errs, annotations), reserveAfter(&errs, annotations)
+	policy.Topology = topology(&errs, annotations)
+	policy.ReserveAfter, policy.PreemptAfter = reserveAfter(&errs, annotations), duration(&errs, annotations, AnnotationPreemptAfter)
 	if policy.MatchPolicy == MatchOnlyWaiting && len(policy.Topology.Slices) > 0 {
 		errs = append(errs, field.Forbidden(annotation(AnnotationTopologySlices), "batches (only-waiting) have no slices"))
 	}

@@ -27,6 +27,11 @@ func TestDecodePolicy(t *testing.T) {
 			want:        Policy{MatchPolicy: MatchOnceSatisfied, GangMode: GangNonStrict, Groups: []types.NamespacedName{ps}},
 		},
 		{
+			name:        "others are left alone for a while",
+			annotations: map[string]string{AnnotationPreemptAfter: "2m"},
+			want:        Policy{MatchPolicy: MatchWaitingAndBound, GangMode: GangStrict, PreemptAfter: 2 * time.Minute},
+		},
+		{
 			name:        "only waiting members count",
 			annotations: map[string]string{AnnotationMatchPolicy: "only-waiting"},
 			want:        Policy{MatchPolicy: MatchOnlyWaiting, GangMode: GangStrict},

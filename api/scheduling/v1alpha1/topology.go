@@ -139,22 +139,10 @@ const DefaultTopologyWait = 5 * time.Minute
 // waitFor reads how long a group waits for the domain that it prefers by an annotation. By Kueue's and KAI's it does not, as there,
 // unless it says so.
 func waitFor(errs *field.ErrorList, annotations map[string]string, preferredBy string) time.Duration {
-	text, said := annotations[AnnotationTopologyWaitFor]
-	switch {
-	case said:
-	case preferredBy == AnnotationPreferredTopology:
+	if _, said := annotations[AnnotationTopologyWaitFor]; !said && preferredBy == AnnotationPreferredTopology {
 		return DefaultTopologyWait
-	default:
-		return 0
 	}
-	wait, err := time.ParseDuration(text)
-	if err != nil || wait < 0 {
-		*errs = append(
-			*errs,
-			field.Invalid(annotation(AnnotationTopologyWaitFor), fields.Brief(text), `must be a duration such as "5m", or "0s"`),
-		)
-	}
-	return wait
+	return duration(errs, annotations, AnnotationTopologyWaitFor)
 }
 
 // AsksForTopology reports whether annotations ask that pods are near each other, in whatever words.
