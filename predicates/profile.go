@@ -3,7 +3,8 @@ package predicates
 import (
 	"fmt"
 	"slices"
-	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -23,7 +24,7 @@ type Profile struct {
 	// Mirrors says that a kube-scheduler with its default plugins decides as the profile does.
 	Mirrors bool
 	// ReserveAfter is how long gangs wait before room is booked for them, 0 for ever; nil where that is as for all profiles.
-	ReserveAfter *time.Duration
+	ReserveAfter *metav1.Duration
 	// Shortlist is how many nodes kube-scheduler is to be offered at most, to pick one by the same scores that the
 	// profile has then; 0 for all that fit.
 	Shortlist int
@@ -46,10 +47,7 @@ type weighted struct {
 func NewProfile(cfg *config.Profile, plugins ...Plugin) (*Profile, error) {
 	p := &Profile{
 		Name: cfg.SchedulerName, NodeSelection: cfg.NodeSelection, Gates: cfg.Gates, Offload: cfg.Offload, Mirrors: cfg.IsDefault(),
-		Shortlist: cfg.ShortlistSize(), equivalence: cfg.Equivalence,
-	}
-	if cfg.ReserveAfter != nil {
-		p.ReserveAfter = new(cfg.ReserveAfter.Duration)
+		Shortlist: cfg.ShortlistSize(), ReserveAfter: cfg.ReserveAfter, equivalence: cfg.Equivalence,
 	}
 	scores := cfg.OwnScores()
 	if p.Shortlist > 0 {

@@ -24,7 +24,7 @@ import (
 	"muster.dev/muster/e2e/muster"
 )
 
-// spare is how many control planes that nobody has are kept: as many as tests run at a time. Each takes 400 MB.
+// spare is how many control planes that nobody has are kept: one for each test that runs at a time. Each takes 400 MB.
 const spare = 4
 
 // planes lends the control planes of this process.

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/cluster"
@@ -368,22 +367,6 @@ func (ChangesDue) apply(t *turn) {
 		t.has(Changed{t.changed.UnsortedList()})
 		t.changed.Clear()
 	}
-}
-
-// Victims returns all pods that gangs wait for to go.
-func (s *State) Victims() sets.Set[types.UID] {
-	victims := sets.New[types.UID]()
-	for _, g := range s.groups {
-		if g.clearing == nil {
-			continue
-		}
-		for _, of := range g.clearing.victims {
-			for _, v := range of {
-				victims.Insert(v.Pod.UID)
-			}
-		}
-	}
-	return victims
 }
 
 // Lifting reports whether the gate of a pod is being lifted.

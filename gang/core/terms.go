@@ -39,6 +39,22 @@ func (t *turn) termsFor(parts []part) *Terms {
 	return terms
 }
 
+// Victims returns all pods that gangs wait for to go.
+func (s *State) Victims() sets.Set[types.UID] {
+	victims := sets.New[types.UID]()
+	for _, g := range s.groups {
+		if g.clearing == nil {
+			continue
+		}
+		for _, of := range g.clearing.victims {
+			for _, v := range of {
+				victims.Insert(v.Pod.UID)
+			}
+		}
+	}
+	return victims
+}
+
 // terms returns the terms of a pod of no gang. kube-scheduler says which pods it outranks.
 func (s *State) terms(now time.Time) *Terms {
 	return &Terms{

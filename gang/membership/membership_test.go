@@ -131,7 +131,8 @@ func TestPeopleAreToldWhatMakesAPodAMember(t *testing.T) {
 				v1alpha1.AnnotationPreemptAfter: "2m", v1alpha1.AnnotationRequiredTopology: "rack", v1alpha1.AnnotationMinMember: "3",
 				v1alpha1.AnnotationMinRuntime: "long", v1alpha1.AnnotationCheckpointedAt: "now",
 			}, cluster.Affiliation{Gang: "train", Why: "its JobSet train: 7 of its 7 pods start together"}),
-			"member of gang n/train: its JobSet train: 7 of its 7 pods start together", []string{
+			"member of gang n/train: its JobSet train: 7 of its 7 pods start together",
+			[]string{
 				"annotation muster.dev/min-member is ignored: the pod has no label of a gang, such as muster.dev/pod-group",
 				`annotation ignored: metadata.annotations[muster.dev/min-runtime]: Invalid value: "long": must be a duration such as "5m", or "0s"`,
 				`annotation ignored: metadata.annotations[muster.dev/checkpointed-at]: Invalid value: "now": ` +

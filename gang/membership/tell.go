@@ -67,13 +67,14 @@ func Ignored(pod *cluster.Pod) []string {
 	return ignored
 }
 
-// countWithoutMark are the annotations that count on members that have no mark, as their owners make them members.
-func countWithoutMark() []string {
-	return []string{
+// needsMark reports whether an annotation counts only on pods that have a mark: of pods that their owner makes a gang some count without.
+func needsMark(name string, owned bool) bool {
+	counts := []string{
 		v1alpha1.AnnotationRequiredTopology, v1alpha1.AnnotationPreferredTopology, v1alpha1.AnnotationTopologyWaitFor,
 		v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationTopologyShares, v1alpha1.AnnotationBalancedTopology,
 		v1alpha1.AnnotationReserveAfter, v1alpha1.AnnotationPreemptAfter,
 	}
+	return slices.Contains(v1alpha1.MemberAnnotations(), name) && !(owned && slices.Contains(counts, name))
 }
 
 // nonsense says which annotations of a pod that need no gang make no sense.
@@ -112,8 +113,7 @@ func ignoredMarks(pod *corev1.Pod, owned bool) (ignored []string) {
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: muster knows no such annotation%s", name, meant(name)))
 		case name == v1alpha1.AnnotationGangScope:
 			ignored = append(ignored, fmt.Sprintf("annotation %s is ignored: it is for the owner of the pod", name))
-		case owned && slices.Contains(countWithoutMark(), name):
-		case !member && slices.Contains(v1alpha1.MemberAnnotations(), name):
+		case !member && needsMark(name, owned):
 			ignored = append(ignored, fmt.Sprintf(
 				"annotation %s is ignored: the pod has no label of a gang, such as %s", name, v1alpha1.LabelMuster))
 		}

@@ -85,17 +85,17 @@ func (n *notices) only(key membership.Key) {
 }
 
 // due has all be told whose time has come. It reports whether there is any, as there is the first time.
-func (n *notices) due(now time.Time) (any bool) {
-	any, n.unasked = n.unasked, false
+func (n *notices) due(now time.Time) (some bool) {
+	some, n.unasked = n.unasked, false
 	for _, of := range n.of {
 		if of.next.differs(&of.told, now.Sub(of.at)) {
-			of.told, of.at, any = of.next, now, true
+			of.told, of.at, some = of.next, now, true
 		}
 	}
 	maps.DeleteFunc(n.of, func(_ membership.Key, of *notice) bool {
 		return of.next == news{} && of.told == news{} && now.Sub(of.at) >= leastApart
 	})
-	return any
+	return some
 }
 
 // differs reports whether news are to be told when others were told some time ago.

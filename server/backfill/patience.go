@@ -20,14 +20,14 @@ type patience struct {
 func (p *patience) books() bool {
 	return p.after > 0 || slices.ContainsFunc(p.profiles.Stores(), func(store *predicates.VerdictStore) bool {
 		after := store.Profile.ReserveAfter
-		return after != nil && *after > 0
+		return after != nil && after.Duration > 0
 	})
 }
 
 // configured returns how long gangs of a profile wait, 0 for ever.
 func (p *patience) configured(schedulerName string) time.Duration {
 	if store := p.profiles.Of(schedulerName); store != nil && store.Profile.ReserveAfter != nil {
-		return *store.Profile.ReserveAfter
+		return store.Profile.ReserveAfter.Duration
 	}
 	return p.after
 }

@@ -18,7 +18,7 @@ const rackKey = "example.com/rack"
 func (w *world) racks() {
 	w.Helper()
 	for at := range w.Cluster.Snapshot().NodeCount() {
-		node := w.Cluster.Snapshot().NodeByName(fmt.Sprintf("n%03d", at)).Node.DeepCopy()
+		node := w.Cluster.Snapshot().NodeByName(fmt.Sprintf("n%03d", at)).DeepCopy()
 		metav1.SetMetaDataLabel(&node.ObjectMeta, rackKey, fmt.Sprint("r", at/2))
 		w.Set(node)
 	}

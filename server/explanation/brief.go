@@ -150,7 +150,8 @@ func briefly(of *core.Summary) string {
 		return "waiting for pods to be evicted for it"
 	case status.Waiting:
 		return "waiting for its turn, or for its members to come to their places"
-	case status.None, status.Scheduled, status.Preempted, status.MembersDisagree, status.MarkIgnored:
+	case status.None, status.Scheduled, status.Preempted, status.MembersDisagree, status.MarkIgnored,
+		status.RoomBooked, status.NoRoomBooked:
 	}
 	return "its members are there, and places for them have not been looked for yet"
 }

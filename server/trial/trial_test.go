@@ -352,7 +352,7 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		pod("{name: a}", spec("1")):                                 "there is a pod default/a already",
 		job("j", 30_000, "1"):                                       "Job default/j: 30000 pods are made, and no more than 20000 are looked at",
 		pod("{name: p}", "{containers: [{name: c, resource: {}}]}"): `Pod default/p: json: unknown field "resource"`,
-		job("many", 10_001, "1"):                                    "Job default/many: 10001 pods start one by one, and places for no more than 10000 are sought at once",
+		job("many", 10_001, "1"):                                    "Job default/many: 10001 pods start one by one",
 		pod("{name: p}", "{priority: high, containers: []}"):        "priority",
 		"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: " + spec("1") + "}}}": "a pod on each node",
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",
