@@ -74,7 +74,7 @@ func needsMark(name string, owned bool) bool {
 		v1alpha1.AnnotationTopologySlices, v1alpha1.AnnotationTopologyShares, v1alpha1.AnnotationBalancedTopology,
 		v1alpha1.AnnotationReserveAfter, v1alpha1.AnnotationPreemptAfter,
 	}
-	return slices.Contains(v1alpha1.MemberAnnotations(), name) && !(owned && slices.Contains(counts, name))
+	return slices.Contains(v1alpha1.MemberAnnotations(), name) && (!owned || !slices.Contains(counts, name))
 }
 
 // nonsense says which annotations of a pod that need no gang make no sense.
