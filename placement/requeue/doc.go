@@ -27,7 +27,7 @@
 // priority. So it is the second attempt: for the first of all pods that were woken, and after their back-off
 // still fit and still wait.
 //
-// A pod that muster let evict nobody for now ([Requeuer.Postponed]) is woken that way as well, once something was freed.
+// A pod that muster let evict nobody yet ([Requeuer.Postponed]) is woken that way as well, once something was freed.
 //
 // A pod that preempts others is looked at while it waits for them to go, as kube-scheduler may miss that. No
 // other pod is woken for room that everybody saw freed.

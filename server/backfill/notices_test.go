@@ -57,7 +57,7 @@ func TestANoticeIsGivenWhenItIsNewAndRarely(t *testing.T) {
 	}
 	n.due(began.Add(time.Hour))
 	if len(n.of) > 0 {
-		t.Errorf("%d gangs are remembered of which there is nothing to be told", len(n.of))
+		t.Errorf("%d gangs without news are remembered", len(n.of))
 	}
 }
 

@@ -86,7 +86,7 @@ func (e *Extender) postpone(pod *cluster.Pod, l later, snap *cluster.Snapshot) {
 }
 
 // amongProposed finds victims on the best few of the nodes that are proposed if a proposal for one of them holds and harms no gang,
-// else on all. The soonest is a node where some of the victims must stay for now, and none of another node for less time.
+// else on all. The soonest is a node where some of the victims must stay for a time, the shortest one of all nodes.
 func (e *Extender) amongProposed(p *preemption, snap *cluster.Snapshot, proposed victims) (enough victims, soonest later) {
 	ranked := rank(snap, proposed)
 	few := min(enoughNodes, len(ranked))

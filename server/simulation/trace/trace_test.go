@@ -252,7 +252,7 @@ func TestPodsOfADumpThatHaveEndedAreJobs(t *testing.T) {
 }
 
 // A launcher among workers parts no gang.
-func TestPodsThatAskForTheSameAreOneJobWhoeverComesBetween(t *testing.T) {
+func TestPodsThatAskForTheSameAreOneJobThoughOthersComeBetween(t *testing.T) {
 	large := strings.ReplaceAll(podOf("b", "MPIJob", "train", "10:00:01", "Succeeded", "10:05:00", "10:06:00"), `cpu: "2"`, `cpu: "4"`)
 	checkRead(
 		t, Dump, "kind: List\nitems:\n"+podOf("a", "MPIJob", "train", "10:00:00", "Succeeded", "10:05:00", "10:06:00")+large+
