@@ -110,10 +110,14 @@ func startOf(pod *cluster.Pod) (start time.Time, runs bool) {
 	return pod.True(corev1.PodScheduled)
 }
 
-// see finds out when a pod is expected to end. A start that is yet to come is of another clock, as of a pod that a kubelet has made.
+// see finds out when a pod is expected to end. A start that is yet to come is of another clock, as of a pod that a kubelet has made. A pod
+// that is assumed starts now: its end is known before the watch shows that it is bound.
 func (l *look) see(end *End) (known bool) {
 	pod := end.Pod
 	start, runs := startOf(pod)
+	if pod.Spec.NodeName == "" && !pod.Placeholder {
+		start, runs = l.now, true
+	}
 	if !runs || pod.OfDaemonSet() {
 		return false
 	}

@@ -143,3 +143,24 @@ func TestThePodOfAnotherAgeIsNotExpectedToEnd(t *testing.T) {
 		t.Errorf("ends are %v, want one", ends)
 	}
 }
+
+func TestTheEndOfAPodIsKnownBeforeTheWatchShowsThatItIsBound(t *testing.T) {
+	w := newWorld(t)
+	w.bound("newest", 0, says("5s"))
+	w.ends() // the clock sees its stamp
+	w.here.Step(time.Second)
+	pending := cluster.NewPod(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "assumed", Namespace: "default", UID: "assumed", Annotations: map[string]string{v1alpha1.AnnotationExpectedRuntime: "1m"},
+		},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.here.Now().Add(ahead - time.Hour)),
+		}}},
+	})
+	if err := w.cluster.AssumeAll([]*cluster.Pod{pending}, w.cluster.Snapshot().NodeByName("n")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"newest in 4s", "assumed in 1m0s"}, w.ends()); diff != "" {
+		t.Errorf("ends (-want +got):\n%s", diff)
+	}
+}
