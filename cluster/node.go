@@ -102,6 +102,22 @@ func (n *Node) withObject(object *corev1.Node) (*Node, Aspect) {
 	return &next, changed
 }
 
+// sameImages reports whether two states hold the same images by the same names. No node, nil, holds none.
+func (n *Node) sameImages(other *Node) bool {
+	if n != nil && other != nil && n.Node == other.Node {
+		return true
+	}
+	return slices.EqualFunc(n.images(), other.images(), func(a, b corev1.ContainerImage) bool { return slices.Equal(a.Names, b.Names) })
+}
+
+// images returns what the node holds, none where there is no node.
+func (n *Node) images() []corev1.ContainerImage {
+	if n == nil {
+		return nil
+	}
+	return n.Status.Images
+}
+
 // Pod returns the pod of a UID that counts on the node, nil when it has none; so has no node.
 func (n *Node) Pod(uid types.UID) *Pod {
 	if n == nil {

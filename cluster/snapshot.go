@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"math/bits"
+	"sync"
 )
 
 // Snapshot is the cluster at one generation. It is immutable and safe for
@@ -80,6 +81,19 @@ func (s *Snapshot) Having(trait Trait) []int32 {
 	return having
 }
 
+// Holding returns the indexes of the nodes that hold one of the images at least, by a name that nodes have for it, in their order.
+// It costs little where these are few, as Having does, once the names are indexed: the first call after a node's images
+// changed does that for the node and its neighbours in the table.
+func (s *Snapshot) Holding(images ...string) []int32 {
+	var holding []int32
+	for i, chunk := range s.nodes.chunks {
+		for left := chunk.holding(images); left != 0; left &= left - 1 {
+			holding = append(holding, int32(i*chunkSize+bits.TrailingZeros64(left))) //nolint:gosec // a cluster has fewer than 2³¹ nodes
+		}
+	}
+	return holding
+}
+
 // Since returns what changed after a generation up to this snapshot, oldest
 // first. It says false when the journal does not reach back that far: then
 // everything may have changed. The result is shared and must not be changed.
@@ -91,10 +105,41 @@ const chunkSize = 64
 type nodeChunk struct {
 	nodes  [chunkSize]*Node
 	having [traits]uint64 // a bit for each node that has the trait
+	images *imageIndex    // shared with the chunk before if no node's images changed; nil while no node holds any
+}
+
+// imageIndex tells which nodes of a chunk hold an image. It is made when it is asked for first.
+type imageIndex struct {
+	once    sync.Once
+	holding map[string]uint64 // by name: a bit for each node that holds it
+}
+
+// holding returns a bit for each node that holds one of the images.
+func (c *nodeChunk) holding(images []string) (holding uint64) {
+	if c.images == nil {
+		return 0
+	}
+	c.images.once.Do(func() {
+		c.images.holding = map[string]uint64{}
+		for at, node := range c.nodes {
+			for _, image := range node.images() {
+				for _, name := range image.Names {
+					c.images.holding[name] |= 1 << at
+				}
+			}
+		}
+	})
+	for _, image := range images {
+		holding |= c.images.holding[image]
+	}
+	return holding
 }
 
 // set puts a node in a place, nil for none.
 func (c *nodeChunk) set(at int32, node *Node) {
+	if before := c.nodes[at]; !before.sameImages(node) {
+		c.images = new(imageIndex)
+	}
 	c.nodes[at] = node
 	for trait := range c.having {
 		c.having[trait] &^= 1 << at

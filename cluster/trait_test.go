@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,8 +14,8 @@ import (
 	"muster.dev/muster/api/seeded"
 )
 
-// TestNodesOfATraitAreThoseThatHaveIt changes nodes and pods at random, and keeps a snapshot from before.
-func TestNodesOfATraitAreThoseThatHaveIt(t *testing.T) {
+// TestNodesAreFoundByTraitAndImage changes nodes and pods at random, and keeps a snapshot from before.
+func TestNodesAreFoundByTraitAndImage(t *testing.T) {
 	outer := t
 	seeded.Check(t, func(t *rapid.T) {
 		c := newCluster(outer)
@@ -39,6 +40,17 @@ func TestNodesOfATraitAreThoseThatHaveIt(t *testing.T) {
 					t.Fatalf("trait %d (-want +got):\n%s", trait, diff)
 				}
 			}
+			for _, images := range [][]string{nil, {"a"}, {"b", "c"}, {"none"}} {
+				var want []int32
+				for node := range snap.Nodes() {
+					if slices.ContainsFunc(images, holds(node)) {
+						want = append(want, node.Index)
+					}
+				}
+				if diff := cmp.Diff(want, snap.Holding(images...)); diff != "" {
+					t.Fatalf("images %q (-want +got):\n%s", images, diff)
+				}
+			}
 		}
 		old := c.Snapshot()
 		name := func() string { return fmt.Sprint("node-", rapid.IntRange(0, nodes).Draw(t, "node")) }
@@ -61,6 +73,9 @@ func TestNodesOfATraitAreThoseThatHaveIt(t *testing.T) {
 				if rapid.Bool().Draw(t, "avoided") {
 					node.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectPreferNoSchedule}}
 				}
+				for _, image := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(t, "images") {
+					node.Status.Images = append(node.Status.Images, corev1.ContainerImage{Names: []string{image, image + "@sha256:0"}})
+				}
 				must(c.Set(node))
 			},
 			"a node goes": func(*rapid.T) { must(c.Delete(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name()}})) },
@@ -69,4 +84,10 @@ func TestNodesOfATraitAreThoseThatHaveIt(t *testing.T) {
 			"":            func(*rapid.T) { compare(c.Snapshot()); compare(old) },
 		})
 	})
+}
+
+func holds(node *Node) func(image string) bool {
+	return func(image string) bool {
+		return slices.ContainsFunc(node.Status.Images, func(held corev1.ContainerImage) bool { return slices.Contains(held.Names, image) })
+	}
 }

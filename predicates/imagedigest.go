@@ -45,6 +45,15 @@ func newImageDigest(pod *cluster.Pod) *imageDigest {
 	return &imageDigest{images: images, mostBytes: uses * mostImageBytes, holdings: make([]heldImages, 1)}
 }
 
+// begins implements sparse: the other nodes hold none of the images.
+func (d *imageDigest) begins(snap *cluster.Snapshot) ([]int32, bool) {
+	names := make([]string, len(d.images))
+	for i := range d.images {
+		names[i] = d.images[i].name
+	}
+	return snap.Holding(names...), true
+}
+
 func (d *imageDigest) Update(snap *cluster.Snapshot, nodes []int32) {
 	d.nodes, d.end = snap.NodeCount(), snap.IndexEnd()
 	if d.of != nil {
