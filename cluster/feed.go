@@ -83,7 +83,7 @@ func newFeed(s source, log *slog.Logger, watchErrors *prometheus.CounterVec) (*f
 	f.informer = cache.NewSharedIndexInformerWithOptions(calls, s.example, cache.SharedIndexInformerOptions{ObjectDescription: s.resource})
 	trim := s.trim
 	if trim == nil {
-		trim = Trim
+		trim = Trimming()
 	}
 	var err error
 	f.handled, err = f.informer.AddEventHandler(f.reached.after(handler(s)))
