@@ -50,6 +50,7 @@ var runs = map[string]small{
 	"bench-gang":        {env: "BENCH_ROUNDS=1 BENCH_SCALE=10 BENCH_WAIT=1s BENCH_CONTENDERS=native,muster"},
 	"bench-failover":    {env: "BENCH_FAILOVERS=1"},
 	"bench-pairs":       {env: "BENCH_KILLS=4", flags: "-impatient", without: process.Hosts},
+	"bench-memory":      {env: "BENCH_SIZES=20 BENCH_ROUNDS=1", flags: "-pods=2"},
 	"bench-margin":      {env: "BENCH_TRIALS=10 BENCH_NODES=100"},
 	"bench-slow-gang":   {flags: "-members=20 -delays=20ms"},
 	"bench-rescheduler": {flags: "-cases=1 -planning=200ms -solving=1s -rounds=2 -days=1 -nodes=400", traces: true},

@@ -3,12 +3,9 @@ package extender_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +13,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/process"
 	"muster.dev/muster/e2e/workload"
 )
 
@@ -80,7 +78,7 @@ func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := c.serve(muster.Options{})
-			before := s.memory("VmRSS")
+			before := s.memory().Resident
 			for range 5 {
 				status, answer, err := s.Do(t.Context(), http.MethodPost, "/filter", test.body())
 				if err != nil || status != http.StatusRequestEntityTooLarge || answer != test.want {
@@ -90,7 +88,7 @@ func TestHugeBodiesAreRefusedInBoundedMemory(t *testing.T) {
 			if got := s.calls("filter", "too_large"); got != 5 {
 				t.Errorf("%d calls are counted as too large, want 5", got)
 			}
-			peak := s.memory("VmHWM")
+			peak := s.memory().Peak
 			t.Logf("memory: %d MiB before, %d MiB at most", before>>20, peak>>20)
 			if peak-before > bound {
 				t.Errorf("memory grew by %d MiB, want at most %d MiB", (peak-before)>>20, bound>>20)
@@ -112,24 +110,13 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memory reads a line of /proc/PID/status in bytes: VmRSS is the present memory of the process, VmHWM
-// the most that it ever had.
-func (s *server) memory(line string) int {
+// memory is what the process has. The test is skipped where that cannot be read.
+func (s *server) memory() process.Memory {
 	s.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Pid()))
+	memory, err := process.MemoryOf(s.Pid())
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Skip("this system has no /proc/PID/status to read the memory of a process from")
 	}
 	s.Must(err)
-	for row := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(row, ":")
-		if name != line {
-			continue
-		}
-		kibibytes, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
-		s.Must(err)
-		return kibibytes << 10
-	}
-	s.Fatalf("/proc/PID/status has no %s", line)
-	return 0
+	return memory
 }

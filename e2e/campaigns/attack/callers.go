@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +19,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"muster.dev/muster/e2e/muster"
+	"muster.dev/muster/e2e/process"
 )
 
 // answer is the outcome of a request: no status if there was no answer.
@@ -303,7 +302,7 @@ func (g *ground) strained(ctx context.Context, attack func(context.Context) []an
 	if err != nil {
 		return s, err
 	}
-	before, err := g.memory("VmRSS")
+	before, err := process.MemoryOf(g.muster.Pid())
 	if err != nil {
 		return s, err
 	}
@@ -343,28 +342,12 @@ func (g *ground) strained(ctx context.Context, attack func(context.Context) []an
 	if err := ctx.Err(); err != nil {
 		return s, err
 	}
-	peak, err := g.memory("VmHWM")
-	s.grown, s.logged = peak-before, muster.LogSize(g.muster.Log())-logged
+	after, err := process.MemoryOf(g.muster.Pid())
+	s.grown, s.logged = after.Peak-before.Resident, muster.LogSize(g.muster.Log())-logged
 	return s, err
 }
 
 // resetPeak has the most memory that muster ever had forgotten.
 func (g *ground) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", g.muster.Pid()), []byte("5"), 0o200)
-}
-
-// memory reads a line of /proc/PID/status of muster in bytes: VmRSS is its present memory, VmHWM the
-// most that it had.
-func (g *ground) memory(line string) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.muster.Pid()))
-	if err != nil {
-		return 0, fmt.Errorf("read the memory of muster: %w", err)
-	}
-	for row := range strings.Lines(string(text)) {
-		if name, value, _ := strings.Cut(row, ":"); name == line {
-			kibibytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			return kibibytes << 10, err
-		}
-	}
-	return 0, errors.New("/proc/PID/status has no " + line)
 }

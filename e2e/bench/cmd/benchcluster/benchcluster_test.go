@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/effort"
 	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/workload"
@@ -88,6 +89,25 @@ func rounds(rates ...float64) []measurement {
 		all = append(all, measurement{rate: rate})
 	}
 	return all
+}
+
+func TestWhatPodsCostIsComparedAsTheirRatesAre(t *testing.T) {
+	sampled := setting{arrival: backlog}
+	of := func(c contender.Contender) cell { return cell{entry{c, sampled}, 5000} }
+	costing := func(cpu, p50, p99 time.Duration) []measurement {
+		return []measurement{{rate: 1, each: effort.PerPod{CPU: map[effort.Part]time.Duration{effort.Extender: cpu}, P50: p50, P99: p99}}}
+	}
+	r := results{of(contender.Stock): costing(4, 10, 100), of(contender.SameSample): costing(2, 5, 40), of(contender.Extender): costing(3, 6, 20)}
+	var out strings.Builder
+	r.printFigures(&out, plain(), []int{5000})
+	for _, want := range []string{
+		"figure cpu_extender_vs_stock_5000_sampled=0.75\n", "figure cpu_extender_vs_same_sample_5000=1.50\n",
+		"figure cycle_p50_extender_vs_stock_5000_sampled=0.60\n", "figure cycle_p99_extender_vs_same_sample_5000=0.50\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("output lacks %q:\n%s", want, out.String())
+		}
+	}
 }
 
 func TestFiguresOfATrial(t *testing.T) {

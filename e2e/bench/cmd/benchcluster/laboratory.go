@@ -10,6 +10,7 @@ import (
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/effort"
 	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/fit"
 	"muster.dev/muster/e2e/podwatch"
@@ -33,8 +34,8 @@ type measurement struct {
 	rate float64 // pods per second
 	// lead is how long muster had before the scheduler started, where it had any.
 	lead time.Duration
-	// costs of each pod but the first few.
-	costs costs
+	// each pod but the first few has cost this.
+	each effort.PerPod
 }
 
 // run measures how fast a contender binds the pods, looks whether it was right to put
@@ -59,7 +60,7 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 		return measurement{}, err
 	}
 	defer m.entry.Stop()
-	each, err := l.followCosts(ctx, m.entry, watch, len(arriving))
+	each, err := effort.Follow(ctx, l.Lab, m.entry, watch, len(arriving), cellTimeout)
 	if err != nil {
 		return measurement{}, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(arriving), err)
 	}
@@ -74,25 +75,6 @@ func (l laboratory) run(ctx context.Context, c cell, arriving []*corev1.Pod) (me
 		}
 	}
 	return measurement{m.rate(watch.Tally()), m.lead, each}, workload.DeletePods(ctx, l.Client, measured)
-}
-
-// followCosts returns when a number of pods are bound, and the cost of each since the first ones were.
-func (l laboratory) followCosts(ctx context.Context, e *contender.Entry, watch *podwatch.Watch, pods int) (costs, error) {
-	var first costs
-	before := 0
-	err := l.Await(ctx, "all pods to be bound", cellTimeout, func(context.Context) (_ bool, err error) {
-		bound := watch.Tally().Bound
-		if bound > 0 && first == nil {
-			before = bound
-			first, err = l.costs(e)
-		}
-		return bound == pods, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	last, err := l.costs(e)
-	return last.perPod(first, pods-before), err
 }
 
 // judge is an error when a node has no room for its pods, or pods do not keep apart.

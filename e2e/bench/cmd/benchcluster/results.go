@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/effort"
 	"muster.dev/muster/e2e/bench/figures"
 )
 
@@ -92,7 +93,7 @@ func title(c contender.Contender) string {
 	}[c], string(c))
 }
 
-// printFigures prints the median of each cell, of each ratio and of each lead.
+// printFigures prints the median of each cell, of each ratio, of rates and of costs, and of each lead.
 func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
 		for _, c := range t.cells(size) {
@@ -102,7 +103,11 @@ func (r results) printFigures(out io.Writer, t trial, sizes []int) {
 	for _, size := range sizes {
 		for _, compared := range t.ratios {
 			name := strings.Replace(compared.figure, "%d", strconv.Itoa(size), 1)
-			figures.Print(out, name, 2, r.ratio(cell{compared.of, size}, cell{compared.than, size}))
+			of, than := cell{compared.of, size}, cell{compared.than, size}
+			figures.Print(out, name, 2, r.ratio(of, than))
+			for _, cost := range effort.Costs() {
+				figures.Print(out, cost.Figure+"_"+name, 2, figures.MedianRatio(r.costs(of, cost), r.costs(than, cost)))
+			}
 		}
 		for _, lead := range t.leads {
 			figures.Print(out, fmt.Sprintf(lead.figure, size), 1, figures.Median(r.leads(cell{lead.of, size})))

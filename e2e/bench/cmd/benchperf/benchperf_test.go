@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/effort"
 	"muster.dev/muster/e2e/fit"
 )
 
@@ -23,7 +25,7 @@ func TestPlanFromEnv(t *testing.T) {
 	}{
 		"nothing is set": {
 			pods: 1000, names: namesOf(workloads()),
-			ways: []contender.Contender{contender.Stock, contender.Scheduler, contender.Extender},
+			ways: []contender.Contender{contender.Stock, contender.SameSample, contender.Scheduler, contender.Extender},
 		},
 		"everything is set": {
 			env:  map[string]string{nodesEnv: "300", roundsEnv: "1", podsEnv: "20", workloadsEnv: "basic, devices", waysEnv: "nominate"},
@@ -127,23 +129,31 @@ func TestResultsCountTheWayThatIsRecommended(t *testing.T) {
 	list := []scenario{
 		{name: "fast", way: contender.Scheduler}, {name: "slow", way: contender.Scheduler}, {name: "other", way: contender.Offload},
 	}
-	r := rates{
-		{"fast", contender.Stock}: {100, 50}, {"fast", contender.Scheduler}: {95, 47.5}, {"fast", contender.Offload}: {10, 10},
-		{"slow", contender.Stock}: {100, 50}, {"slow", contender.Scheduler}: {94, 47}, {"slow", contender.Offload}: {500, 500},
-		{"other", contender.Stock}: {100, 50}, {"other", contender.Scheduler}: {10, 5}, {"other", contender.Offload}: {300, 150},
+	of := func(rates ...float64) (all []measurement) {
+		for _, rate := range rates {
+			all = append(all, measurement{rate: rate, each: effort.PerPod{P50: time.Duration(1000 / rate)}})
+		}
+		return all
+	}
+	r := results{
+		{"fast", contender.Stock}: of(100, 50), {"fast", contender.Scheduler}: of(97, 48.5), {"fast", contender.Offload}: of(10, 10),
+		{"slow", contender.Stock}: of(100, 50), {"slow", contender.Scheduler}: of(96, 48), {"slow", contender.Offload}: of(500, 500),
+		{"other", contender.Stock}: of(100, 50), {"other", contender.SameSample}: of(200, 100), {"other", contender.Scheduler}: of(10, 5),
+		{"other", contender.Offload}: of(400, 200),
 	}
 	var out strings.Builder
 	r.print(&out, list, []contender.Contender{contender.Stock, contender.Scheduler, contender.Offload})
 	lines := strings.Split(out.String(), "\n")
 	for _, want := range []string{
-		"figure perf_fast_vs_stock=0.95", "figure perf_slow_vs_stock=0.94", "figure perf_other_vs_stock=3.00",
-		"figure perf_other_scheduler_vs_stock=0.10", "figure perf_workloads_below_095=1",
+		"figure perf_fast_vs_stock=0.97", "figure perf_slow_vs_stock=0.96", "figure perf_other_vs_stock=4.00",
+		"figure perf_other_scheduler_vs_stock=0.10", "figure perf_workloads_below_097=1",
+		"figure cycle_p50_perf_other_vs_stock=0.22", "figure cycle_p50_perf_other_vs_same_sample=0.45",
 	} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, out.String())
 		}
 	}
-	if !strings.Contains(out.String(), "225 (3.00*)") {
+	if !strings.Contains(out.String(), "300 (4.00*)") {
 		t.Errorf("the way that is recommended is not marked in\n%s", out.String())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/e2e/bench/contender"
+	"muster.dev/muster/e2e/bench/effort"
 	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/devices"
 	"muster.dev/muster/e2e/podwatch"
@@ -27,8 +28,14 @@ type cell struct {
 	contender contender.Contender
 }
 
-// run schedules a workload with each contender, in this order, and reports pods per second.
-func (g *ground) run(w scenario, pods int, contenders []contender.Contender, report func(cell, float64)) error {
+// measurement is the outcome of a cell in one round.
+type measurement struct {
+	rate float64       // pods per second
+	each effort.PerPod // what each pod but the first few has cost; nothing of a contender that was given up
+}
+
+// run schedules a workload with each contender, in this order, and reports what it measures.
+func (g *ground) run(w scenario, pods int, contenders []contender.Contender, report func(cell, measurement)) error {
 	var settled []*corev1.Pod
 	if w.settled != nil {
 		settled = w.settled(g.Nodes)
@@ -46,76 +53,83 @@ func (g *ground) run(w scenario, pods int, contenders []contender.Contender, rep
 		}
 	}
 	for _, c := range contenders {
-		rate, err := g.measure(w, settled, measured, c)
+		came, err := g.measure(w, settled, measured, c)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", w.name, c, err)
 		}
-		report(cell{w.name, c}, rate)
+		report(cell{w.name, c}, came)
 	}
 	return g.remove(settled)
 }
 
 // measure runs one cell, looks whether pods are where they may be, and leaves none behind but the settled ones. A contender that
 // is overdue is given up, and has the rate of what it bound until then.
-func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contender.Contender) (rate float64, err error) {
+func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contender.Contender) (m measurement, err error) {
 	if err := g.create(settled); err != nil { // preemption has evicted some
-		return 0, err
+		return m, err
 	}
 	ctx, cancel := context.WithTimeoutCause(g.ctx, cellTimeout, fmt.Errorf("gave up after %s", cellTimeout))
 	defer cancel()
 	watch, err := podwatch.StartFor(ctx, g.Client, counted)
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	defer watch.Stop()
 	if err := g.create(measured); err != nil {
-		return 0, err
+		return m, err
 	}
 	if err := g.awaitClaims(ctx, measured); err != nil {
-		return 0, err
+		return m, err
 	}
-	ready, left, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
+	at, err := g.schedule(ctx, w.meanwhile, c, watch, len(measured))
 	gaveUp := errors.Is(err, lab.ErrOverdue)
 	if err != nil && !gaveUp {
-		return 0, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(measured), err)
+		return m, fmt.Errorf("%d of %d pods are bound: %w", watch.Tally().Bound, len(measured), err)
 	}
 	if err := g.judge(w); err != nil {
-		return 0, err
+		return m, err
 	}
-	if err := g.remove(append(left, measured...)); err != nil {
-		return 0, err
+	if err := g.remove(append(at.left, measured...)); err != nil {
+		return m, err
 	}
 	switch tally := watch.Tally(); {
 	case gaveUp:
 		fmt.Fprintf(g.out, "%s: %s: %d of %d pods are bound: %v\n", w.name, c, tally.Bound, len(measured), err)
-		rate = float64(tally.Bound) / settleTimeout.Seconds()
+		m.rate = float64(tally.Bound) / settleTimeout.Seconds()
 	case w.fromReady:
-		rate = float64(len(measured)) / tally.Last.Sub(ready).Seconds()
+		m.rate = float64(len(measured)) / tally.Last.Sub(at.ready).Seconds()
 	default:
-		rate = tally.Rate()
+		m.rate = tally.Rate()
 	}
-	return rate, devices.ClearClaims(g.ctx, g.Client)
+	m.each = at.each
+	return m, devices.ClearClaims(g.ctx, g.Client)
 }
 
-// schedule has a contender schedule until a number of pods are bound, and returns when its scheduler was ready, and the
-// remainder of the churn.
+// scheduled is what happened while a contender was at work.
+type scheduled struct {
+	ready time.Time     // its scheduler
+	left  []*corev1.Pod // of the churn
+	each  effort.PerPod
+}
+
+// schedule has a contender schedule until a number of pods are bound.
 func (g *ground) schedule(
 	ctx context.Context, meanwhile churn, c contender.Contender, watch *podwatch.Watch, pods int,
-) (ready time.Time, left []*corev1.Pod, err error) {
+) (at scheduled, err error) {
 	entry, err := g.programs.Launch(ctx, g.ControlPlane, c, 0)
 	if err != nil {
-		return time.Time{}, nil, err
+		return at, err
 	}
 	defer entry.Stop()
 	if err := entry.AwaitExtender(ctx); err != nil {
-		return time.Time{}, nil, err
+		return at, err
 	}
 	if meanwhile != nil {
 		churning, calm := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
 			var err error
-			left, err = meanwhile(churning, g)
+			at.left, err = meanwhile(churning, g)
 			ended <- err
 		}()
 		defer func() {
@@ -126,10 +140,11 @@ func (g *ground) schedule(
 		}()
 	}
 	if err := entry.StartScheduler(ctx); err != nil {
-		return time.Time{}, nil, err
+		return at, err
 	}
-	ready = time.Now()
-	return ready, nil, g.await(ctx, "pods to be bound", func(context.Context) (bool, error) { return watch.Tally().Bound == pods, nil })
+	at.ready = time.Now()
+	at.each, err = effort.Follow(ctx, g.Lab, entry, watch, pods, settleTimeout)
+	return at, err
 }
 
 // awaitClaims returns when each pod that has claims for devices knows their names.

@@ -51,13 +51,13 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) error {
 	}
 	defer g.Close()
 	began := time.Now()
-	results := rates{}
+	results := results{}
 	for round := range p.rounds {
 		for _, w := range p.workloads {
-			err := g.run(w, p.pods, p.order(w, round), func(c cell, rate float64) {
-				results[c] = append(results[c], rate)
+			err := g.run(w, p.pods, p.order(w, round), func(c cell, came measurement) {
+				results[c] = append(results[c], came)
 				fmt.Fprintf(out, "%6s  round %d/%d  %-28s %-10s %5.0f pods/s\n",
-					time.Since(began).Round(time.Second), round+1, p.rounds, c.workload, c.contender, rate)
+					time.Since(began).Round(time.Second), round+1, p.rounds, c.workload, c.contender, came.rate)
 			})
 			if err != nil {
 				return err

@@ -79,11 +79,11 @@ func (p plan) all() []contender.Contender {
 func ways(names string) ([]contender.Contender, error) {
 	known := []contender.Contender{
 		contender.Scheduler, contender.Extender, contender.Offload, contender.Nominate, contender.NominateOffload, contender.Ahead,
-		contender.Managed, contender.Batching, contender.NoBatching,
+		contender.Managed, contender.Batching, contender.NoBatching, contender.SameSample,
 	}
 	chosen := []contender.Contender{contender.Stock}
 	if names == "" {
-		return append(chosen, contender.Scheduler, contender.Extender), nil
+		return append(chosen, contender.SameSample, contender.Scheduler, contender.Extender), nil
 	}
 	for name := range strings.SplitSeq(names, ",") {
 		c := contender.Contender(strings.TrimSpace(name))
