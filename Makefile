@@ -2,6 +2,9 @@
 
 export GOWORK := off
 
+# What is compiled is the same wherever the repository is, so that another checkout of it finds it in Go's cache.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # Go's race detector needs a C compiler; without one the tests run all the same and say so.
 RACE    = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 NO_RACE = === SKIP: the race detector, because it needs cgo: a C compiler and CGO_ENABLED=1
@@ -103,7 +106,7 @@ fmt: ## Format the code
 
 .PHONY: lint
 lint: ## Run the linters over all modules
-	@status=0; \
+	@status=0; export GOFLAGS=; \
 	for module in $(MODULES); do \
 		echo "== go mod tidy, golangci-lint run, in $$module"; \
 		(cd $$module && go mod tidy -diff) || status=1; \
@@ -192,6 +195,8 @@ test-unit: | $(RESULTS) ## Run the main module's tests
 .PHONY: test-race
 test-race: | $(RESULTS) ## Run the main module's tests under the race detector, and see that locks are taken in their order
 	$(if $(RACE),,@echo "$(NO_RACE)")
+	@# By default each process sleeps for a second before it ends.
+	export GORACE=atexit_sleep_ms=10; \
 	$(call go-test,race,.,-count=1 $(RACE) -tags lockorder -short ./...)
 
 .PHONY: test-e2e
@@ -369,6 +374,10 @@ bench-failover: ## Measure how soon another kube-scheduler keeps room that is re
 .PHONY: bench-pairs
 bench-pairs: ## Measure for how long no pod is bound when a kube-scheduler, the muster beside it, or both are gone (BENCH_KILLS=50)
 	cd e2e/bench && go run ./cmd/benchpairs $(BENCH_FLAGS)
+
+.PHONY: bench-memory
+bench-memory: ## Measure muster's memory, and how soon it is ready, against kube-scheduler's at 150,000 pods (BENCH_SIZES=5000,15000, BENCH_ROUNDS)
+	cd e2e/bench && go run ./cmd/benchmemory $(BENCH_FLAGS)
 
 .PHONY: bench-margin
 bench-margin: ## Measure how long kube-scheduler binds to nodes after it could know that their room is kept (BENCH_TRIALS=10000, BENCH_NODES=500)

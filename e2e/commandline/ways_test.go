@@ -30,6 +30,14 @@ func asksCluster() []string {
 	}
 }
 
+// some are the first of the commands where all are tried by another way: make test-long tries each by each.
+func some(commands []string, all bool) []string {
+	if testing.Short() && !all {
+		return commands[:1]
+	}
+	return commands
+}
+
 // way is a way by which a command finds whom to ask.
 type way struct {
 	program          []string // "muster" or "kubectl muster"
@@ -122,12 +130,12 @@ func TestEachCommandFindsItsClusterByOneRule(t *testing.T) {
 		"--server":                        {way{program, "--server " + l.debug, nowhere, empty}, l.debug, ""},
 		"nothing there":                   {way{program, "", "", empty}, none, none},
 	} {
-		for _, command := range asksMuster() {
+		for _, command := range some(asksMuster(), name == "$KUBECONFIG") {
 			if first, all := l.saysFirst(dir, command, test.by); !strings.Contains(first, test.muster) {
 				t.Errorf("%s, by %s: it does not say first %q:\n%s", command, name, test.muster, all)
 			}
 		}
-		for _, command := range asksCluster() {
+		for _, command := range some(asksCluster(), name == "$KUBECONFIG") {
 			if test.cluster == "" {
 				continue
 			}
@@ -191,7 +199,7 @@ func TestMusterIsFoundWhereItIsInstalled(t *testing.T) {
 		"that of a former release":             former,
 	} {
 		l.install(pod)
-		for _, command := range asksMuster() {
+		for _, command := range some(asksMuster(), pod == kubeadm) {
 			want := fmt.Sprintf("pod %s/%s, port 8887, context muster-e2e", pod.Namespace, pod.Name)
 			if first, all := l.saysFirst(dir, command, by); !strings.Contains(first, want) {
 				t.Errorf("%s, %s: it does not say first %q:\n%s", command, name, want, all)
@@ -199,7 +207,7 @@ func TestMusterIsFoundWhereItIsInstalled(t *testing.T) {
 		}
 		l.Must(l.Client.CoreV1().Pods(pod.Namespace).Delete(l.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	}
-	for _, command := range asksMuster() {
+	for _, command := range some(asksMuster(), false) {
 		_, all := l.saysFirst(dir, command, by)
 		if !strings.Contains(all, "no pod in any namespace has the labels app.kubernetes.io/name=muster") || !strings.Contains(all, "asked ") {
 			t.Errorf("%s, where none is installed: it says\n%s", command, all)

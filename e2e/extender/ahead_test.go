@@ -277,6 +277,7 @@ func TestAheadASchedulerThatIsStartedAnewKeepsReservedRoom(t *testing.T) {
 	t.Parallel()
 	for name, replicas := range map[string]int{"one that is started again": 1, "another one that was there": 2} {
 		t.Run(name, func(t *testing.T) {
+			lab.LongUnless(t, replicas == 1)
 			var schedulers *controlplane.SchedulerReplicas
 			a := reserved(t, func(c *cluster, o muster.Options) *ahead {
 				var err error

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -62,6 +63,7 @@ func TestAGangThatWaitsHasItsRoomInTimeAndShortPodsPassIt(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			lab.LongUnless(t, name == "Muster")
 			c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 			way.Text = "gangs: {reserveAfter: 1s}"
 			for _, pod := range workload.NewPods("first-0", 3, "2") {

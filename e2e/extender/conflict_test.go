@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -41,6 +42,7 @@ func TestOffloadedPodsThatExcludeEachOtherAreKeptApart(t *testing.T) {
 		"by anti-affinity in a zone of nodes": {apartBy(corev1.LabelTopologyZone), corev1.LabelTopologyZone, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
+			lab.LongUnless(t, test.domain == corev1.LabelTopologyZone)
 			const count = 40
 			nodes := workload.NewNodes("node", count, "64")
 			domains := map[string]string{} // by node

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"muster.dev/muster/e2e/devices"
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -58,6 +59,7 @@ func TestPodsAreScheduledToWhereTheirDevicesAre(t *testing.T) {
 		}
 		for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
 			t.Run(name+" with "+how, func(t *testing.T) {
+				lab.LongUnless(t, how == "claims" && name != "nominated")
 				nodes := workload.NewNodes("node", 3, "8")
 				c := newClusterWith(t, claims, nodes...)
 				c.createDevices(2, nodes[1:]...)
@@ -87,6 +89,7 @@ func TestAGangOfClaimsIsPlannedWithItsDevices(t *testing.T) {
 	t.Parallel()
 	for how, change := range map[string]func(*corev1.Pod){"claims": claiming, "an extended resource": askingForAGPU} {
 		t.Run(how, func(t *testing.T) {
+			lab.LongUnless(t, how == "claims")
 			nodes := workload.NewNodes("node", 3, "8")
 			c := newClusterWith(t, claims, nodes...)
 			c.createDevices(2, nodes[0])

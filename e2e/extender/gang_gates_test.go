@@ -59,6 +59,7 @@ func TestMembersAreGatedUntilThereAreEnough(t *testing.T) {
 	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run("by the "+string(by), func(t *testing.T) {
+			lab.LongUnless(t, by == muster.Webhook)
 			c := newCluster(t, workload.NewNodes("node", 5, "4")...)
 			c.createPodGroups(workload.NewPodGroup("g", 4))
 			g := c.keepGates(by, muster.UntilMembers)
@@ -111,6 +112,7 @@ func TestAGangStartsOfWhichSomePodsCameWhileMusterWasAway(t *testing.T) {
 	t.Parallel()
 	for by, gates := range map[muster.Gatekeeper]int{muster.Policy: 1, muster.Webhook: 0} {
 		t.Run("gated by the "+string(by), func(t *testing.T) {
+			lab.LongUnless(t, by == muster.Policy)
 			c := newCluster(t, workload.NewNodes("node", 4, "4")...)
 			c.createPodGroups(workload.NewPodGroup("g", 4))
 			g := c.keepGates(by, muster.UntilMembers)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/workload"
 )
@@ -27,6 +28,7 @@ func TestAGangThatHasLostAMemberWithANodeGetsThatRoomBack(t *testing.T) {
 	for name, way := range muster.Ways() {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, after a restart %v", name, restart), func(t *testing.T) {
+				lab.LongUnless(t, restart && name != "nominated")
 				c := newCluster(t, workload.NewNodes("node", 2, "4")...)
 				c.createPodGroups(workload.NewPodGroup("g", 2))
 				var w *witness

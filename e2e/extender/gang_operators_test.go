@@ -155,6 +155,7 @@ func TestPodsOfOperatorsStartWhole(t *testing.T) {
 		"RayCluster": {schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}, rayCluster, "ray"},
 	} {
 		t.Run(kind, func(t *testing.T) {
+			lab.LongUnless(t, kind == "JobSet")
 			o, w := newOperator(t, test.resource, kind, muster.Options{})
 			c := o.cluster
 			pods := test.make(o)
@@ -175,6 +176,7 @@ func TestPodsOfOperatorsAreGatedUntilTheyStart(t *testing.T) {
 	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run(string(by), func(t *testing.T) {
+			lab.LongUnless(t, by == muster.Policy)
 			resource := schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}
 			o, w := newOperator(t, resource, "RayCluster", muster.Options{Gates: muster.UntilMembers, GatedBy: by})
 			o.createNodes(workload.NewNodes("node", 4, "4")...)

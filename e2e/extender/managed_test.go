@@ -56,6 +56,7 @@ func TestWhoWaitsWhileMusterIsDown(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			lab.LongUnless(t, test.waits["managed"] != test.waits["ordinary"])
 			c := newCluster(t, workload.NewNode("a", "16"))
 			first := c.serve(muster.Options{})
 			// A scheduler that does not know the resources finds no node that offers them.

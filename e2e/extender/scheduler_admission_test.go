@@ -127,6 +127,7 @@ func TestWhoNamesNoSchedulerGetsTheOneOfItsNamespaceOrItsKind(t *testing.T) {
 		"policy": {by: muster.Policy}, "webhook": {by: muster.Webhook}, "webhook, asked first": {by: muster.Webhook, first: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			lab.LongUnless(t, way.by == muster.Policy)
 			c := newCluster(t)
 			s := c.serve(muster.Options{Gates: muster.UntilMembers, GatedBy: way.by, Text: setsSchedulers})
 			c.setSchedulers(s, way.by, way.first)
@@ -269,6 +270,7 @@ func TestAJobSetAsItComesStartsWhole(t *testing.T) {
 	t.Parallel()
 	for _, by := range []muster.Gatekeeper{muster.Policy, muster.Webhook} {
 		t.Run(string(by), func(t *testing.T) {
+			lab.LongUnless(t, by == muster.Policy)
 			resource := schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1alpha2", Resource: "jobsets"}
 			o, w := newOperator(t, resource, "JobSet", muster.Options{Gates: muster.UntilMembers, GatedBy: by, Text: setsSchedulers})
 			o.setSchedulers(w.server, by, false)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"muster.dev/muster/e2e/lab"
 	"muster.dev/muster/e2e/muster"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/settle"
@@ -23,6 +24,7 @@ func TestPodsAreBoundThroughMuster(t *testing.T) {
 	for _, selection := range []string{"Scheduler", "Muster"} {
 		for _, namesOnly := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s chooses, nodeCacheCapable is %t", selection, namesOnly), func(t *testing.T) {
+				lab.LongUnless(t, namesOnly)
 				const pods = 200
 				c := newCluster(t)
 				s := c.serve(muster.Options{Text: "profiles: [{schedulerName: default-scheduler, nodeSelection: " + selection + "}]"})

@@ -85,6 +85,14 @@ func Long(t *testing.T) {
 	}
 }
 
+// LongUnless is Long for a subtest whose siblings differ in a detail, unless it is the one of them that `make test` runs.
+func LongUnless(t *testing.T, short bool) {
+	t.Helper()
+	if !short {
+		Long(t)
+	}
+}
+
 // Of is the same control plane for a subtest.
 func (l *Lab) Of(t *testing.T) *Lab { return l.plane.of(t) }
 
