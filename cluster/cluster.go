@@ -71,8 +71,9 @@ type Cluster struct {
 	// Owners say to what pods belong.
 	Owners *Owners
 
-	log     *slog.Logger
-	metrics *metrics
+	log        *slog.Logger
+	metrics    *metrics
+	affinities *affinities
 
 	mu           lock.Mutex // serialises writers; guards everything below, except what the view has published
 	view         view
@@ -89,7 +90,7 @@ func New(o Options) *Cluster {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	c := &Cluster{log: o.Logger, mu: lock.New(lock.View), metrics: newMetrics()}
+	c := &Cluster{log: o.Logger, mu: lock.New(lock.View), metrics: newMetrics(), affinities: newAffinities()}
 	c.view.begin()
 	c.ledger = &ledger{
 		view: &c.view, log: o.Logger, term: o.AssumeTTL, clock: o.Clock, lock: &c.mu, outcomes: c.metrics.assumed,

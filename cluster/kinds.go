@@ -59,7 +59,7 @@ func sameSelector[P apiObject](selector func(P) any) func(last, next P) bool {
 // cluster from then on and must be trimmed (see Trim). Kinds that muster does
 // not read are an error.
 func (c *Cluster) Set(object runtime.Object) error {
-	pod, owner := livePod(object), c.Owners.reduced(object) // takes a while, and needs no lock
+	pod, owner := c.livePod(object), c.Owners.reduced(object) // takes a while, and needs no lock
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if owner != nil {
@@ -97,9 +97,9 @@ func (c *Cluster) Set(object runtime.Object) error {
 }
 
 // livePod returns an object as a pod that takes room or asks for it, nil when it is none.
-func livePod(object runtime.Object) *Pod {
+func (c *Cluster) livePod(object runtime.Object) *Pod {
 	if o, is := object.(*corev1.Pod); is && !finished(o) && !IsPlaceholderPod(o) {
-		return NewPod(o)
+		return newPod(o, c.affinities.of(o))
 	}
 	return nil
 }

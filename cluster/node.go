@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -35,8 +36,10 @@ type Node struct {
 	// containers that ask for nothing; see Pod.
 	NonZeroMilliCPU, NonZeroMemory int64
 
-	// Pods are the pods on the node, assumed ones included, in no order.
-	Pods []*Pod
+	// Pods are the pods on the node, assumed ones included, in no order, and Labelled their [Pod.Labelled]: to ask about the labels of
+	// all pods of a cluster takes a look at no pod.
+	Pods     []*Pod
+	Labelled []unique.Handle[string]
 	// Affine are the Pods that have an Affinity.
 	Affine []*Pod
 	// Ports are the host ports that the Pods take.
@@ -135,7 +138,7 @@ func (n *Node) Pod(uid types.UID) *Pod {
 func (n *Node) WithPod(pod *Pod) *Node {
 	next := *n
 	next.add(pod)
-	next.Pods = append(slices.Clip(n.Pods), pod)
+	next.Pods, next.Labelled = append(slices.Clip(n.Pods), pod), append(slices.Clip(n.Labelled), pod.Labelled)
 	if pod.Affinity != nil {
 		next.Affine = append(slices.Clip(n.Affine), pod)
 	}
@@ -167,7 +170,7 @@ func (n *Node) Without(selected func(*Pod) bool) *Node {
 func (n *Node) Bare() *Node {
 	next := *n
 	next.Requested, next.NonZeroMilliCPU, next.NonZeroMemory = Resources{}, 0, 0
-	next.Pods, next.Affine, next.Ports = nil, nil, nil
+	next.Pods, next.Labelled, next.Affine, next.Ports = nil, nil, nil, nil
 	return &next
 }
 
@@ -179,7 +182,7 @@ func (n *Node) without(uid types.UID) *Node {
 		return n
 	}
 	next := *n
-	next.Pods = slices.Delete(slices.Clone(n.Pods), at, at+1)
+	next.Pods, next.Labelled = slices.Delete(slices.Clone(n.Pods), at, at+1), slices.Delete(slices.Clone(n.Labelled), at, at+1)
 	next.subtract(n.Pods[at])
 	if n.Pods[at].Affinity != nil {
 		next.Affine = slices.DeleteFunc(slices.Clone(n.Affine), func(p *Pod) bool { return p.UID == uid })

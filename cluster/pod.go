@@ -137,7 +137,9 @@ func (p HostPort) Conflicts(other HostPort) bool {
 const anyAddress = "0.0.0.0"
 
 // NewPod derives a Pod from an API object, which must not change afterwards.
-func NewPod(object *corev1.Pod) *Pod {
+func NewPod(object *corev1.Pod) *Pod { return newPod(object, parseAffinity(object)) }
+
+func newPod(object *corev1.Pod, affinity *Affinity) *Pod {
 	options := resourcehelper.PodResourcesOptions{
 		UseStatusResources: maybeResized(object), InPlacePodLevelResourcesVerticalScalingEnabled: true,
 	}
@@ -149,7 +151,7 @@ func NewPod(object *corev1.Pod) *Pod {
 		Requests:        ResourcesOf(requests),
 		Limits:          ResourcesOf(resourcehelper.PodLimits(object, resourcehelper.PodResourcesOptions{})),
 		HostPorts:       hostPorts(object),
-		Affinity:        parseAffinity(object),
+		Affinity:        affinity,
 		NonZeroMilliCPU: milliValue(requests.Cpu()),
 		NonZeroMemory:   value(requests.Memory()),
 	}

@@ -14,7 +14,7 @@ import (
 // Trimming returns a [Trim] for objects that are kept. Pods of one controller share the memory of what they are equal in: labels,
 // containers, tolerations and the like, which are most of a pod. It is safe for concurrent use.
 func Trimming() cache.TransformFunc {
-	s := &siblings{}
+	s := newSiblings()
 	return func(object any) (any, error) {
 		trimmed, err := Trim(object)
 		if pod, is := trimmed.(*corev1.Pod); is {
@@ -24,10 +24,10 @@ func Trimming() cache.TransformFunc {
 	}
 }
 
-// siblings remember the last pod of controllers: the recent half, and the half before that.
+// siblings remember the last pod of controllers.
 type siblings struct {
-	mu             sync.Mutex
-	recent, before map[family]*corev1.Pod
+	mu   sync.Mutex
+	last recent[family, *corev1.Pod]
 }
 
 // family is a controller, or none, in a namespace.
@@ -36,8 +36,10 @@ type family struct {
 	controller types.UID
 }
 
-// mostFamilies is how many controllers a half remembers.
-const mostFamilies = 4096
+// mostFamilies is how many controllers are remembered.
+const mostFamilies = 8192
+
+func newSiblings() *siblings { return &siblings{last: recent[family, *corev1.Pod]{most: mostFamilies}} }
 
 // share has a pod use the memory of the last one of its controller where they are equal, and remembers it instead of that one.
 func (s *siblings) share(pod *corev1.Pod) {
@@ -49,22 +51,12 @@ func (s *siblings) share(pod *corev1.Pod) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last := s.last(of); last != nil {
+	if last, known := s.last.get(of); known {
 		shareMeta(&pod.ObjectMeta, &last.ObjectMeta)
 		shareSpec(&pod.Spec, &last.Spec)
 		shareStatus(&pod.Status, &last.Status)
 	}
-	if s.recent == nil || len(s.recent) >= mostFamilies {
-		s.recent, s.before = map[family]*corev1.Pod{}, s.recent
-	}
-	s.recent[of] = pod
-}
-
-func (s *siblings) last(of family) *corev1.Pod {
-	if last := s.recent[of]; last != nil {
-		return last
-	}
-	return s.before[of]
+	s.last.put(of, pod)
 }
 
 // share has a value use the memory of another one that is equal.
@@ -105,4 +97,41 @@ func shareStatus(mine, other *corev1.PodStatus) {
 		share(&mine.Conditions[i].Status, other.Conditions[i].Status)
 		share(&mine.Conditions[i].Reason, other.Conditions[i].Reason)
 	}
+}
+
+// affinities are parsed once for the pods of a namespace that share them.
+type affinities struct {
+	mu     sync.Mutex
+	parsed recent[sharedAffinity, *Affinity]
+}
+
+type sharedAffinity struct {
+	*corev1.Affinity
+	namespace string
+}
+
+// mostAffinities is how many are remembered.
+const mostAffinities = 8192
+
+func newAffinities() *affinities {
+	return &affinities{parsed: recent[sharedAffinity, *Affinity]{most: mostAffinities}}
+}
+
+// of returns the inter-pod affinity of a pod, nil when it has none.
+func (a *affinities) of(pod *corev1.Pod) *Affinity {
+	if pod.Spec.Affinity == nil {
+		return nil
+	}
+	key := sharedAffinity{pod.Spec.Affinity, pod.Namespace}
+	a.mu.Lock()
+	parsed, known := a.parsed.get(key)
+	a.mu.Unlock()
+	if known {
+		return parsed
+	}
+	parsed = parseAffinity(pod)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.parsed.put(key, parsed)
+	return parsed
 }

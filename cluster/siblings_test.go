@@ -101,22 +101,54 @@ func TestTrimmingSaysWhatTrimSays(t *testing.T) {
 	})
 }
 
-func TestFewControllersAreRemembered(t *testing.T) {
-	s := &siblings{}
-	for i := range 3 * mostFamilies {
-		s.share(sibling("pod", fmt.Sprint("controller-", i), "v1"))
-		if remembered := len(s.recent) + len(s.before); remembered > 2*mostFamilies {
-			t.Fatalf("%d controllers are remembered, want at most %d", remembered, 2*mostFamilies)
+func TestWhatWasPutLastIsKept(t *testing.T) {
+	r := recent[int, int]{most: 8}
+	for i := range 100 {
+		r.put(i, -i)
+		if kept := len(r.now) + len(r.before); kept > 8 {
+			t.Fatalf("%d entries are kept, want at most 8", kept)
+		}
+		for last := range min(i, 4) {
+			if value, kept := r.get(i - last); !kept || value != last-i {
+				t.Errorf("after %d entries number %d is %d, %t", i, i-last, value, kept)
+			}
 		}
 	}
-	lasting := sibling("pod", "lasting", "v1")
-	s.share(lasting)
-	for i := range mostFamilies {
-		s.share(sibling("pod", fmt.Sprint("another-", i), "v1"))
+	if _, kept := r.get(50); kept {
+		t.Error("an entry is kept for ever")
 	}
-	next := sibling("next", "lasting", "v1")
-	if s.share(next); &next.Spec.Containers[0] != &lasting.Spec.Containers[0] {
-		t.Error("a controller is forgotten before half of what may be remembered came after it")
+}
+
+func TestPodsThatShareTheirAffinityHaveItParsedOnce(t *testing.T) {
+	c := newCluster(t)
+	trim := Trimming()
+	show := func(name, namespace, key string) *Affinity {
+		pod := sibling(name, "web", "v1")
+		pod.Namespace, pod.Spec.NodeName = namespace, "n"
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key, LabelSelector: &metav1.LabelSelector{}}},
+		}}
+		object, err := trim(pod)
+		if err == nil {
+			err = c.Set(object.(*corev1.Pod))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Snapshot().NodeByName("n").Pod(pod.UID).Affinity
+	}
+	if err := c.Set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}); err != nil {
+		t.Fatal(err)
+	}
+	first := show("first", "default", "zone")
+	if second := show("second", "default", "zone"); second != first {
+		t.Error("two pods that share an affinity do not share what is parsed of it")
+	}
+	if other := show("other", "default", "rack"); other == first || other.RequiredAnti[0].TopologyKey != "rack" {
+		t.Errorf("a pod with another affinity has %+v", other)
+	}
+	if elsewhere := show("elsewhere", "kube-system", "zone"); elsewhere.RequiredAnti[0].Namespaces[0] != "kube-system" {
+		t.Errorf("a pod of another namespace has %+v", elsewhere)
 	}
 }
 

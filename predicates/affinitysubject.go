@@ -108,8 +108,18 @@ func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
 	return known && t.NamespaceSelector.Matches(labels.Set(object.Labels))
 }
 
-// matches reports whether the term is about a pod.
-func (t *ownTerm) matches(pod *cluster.Pod) bool { return t.of(pod, t.isAbout) }
+// matches reports whether the term is about a pod of a node, by its place among the node's pods.
+func (t *ownTerm) matches(node *cluster.Node, place int) bool { return t.of(node, place, t.isAbout) }
+
+// matchesAny reports whether the term is about any pod of a node.
+func (t *ownTerm) matchesAny(node *cluster.Node) bool {
+	for place := range node.Pods {
+		if t.matches(node, place) {
+			return true
+		}
+	}
+	return false
+}
 
 func (t *ownTerm) isAbout(pod *cluster.Pod) bool {
 	return (t.anywhere || t.namespaces.Has(pod.Namespace)) && t.Selector.Matches(labels.Set(pod.Labels))

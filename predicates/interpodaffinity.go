@@ -123,7 +123,7 @@ func (c *podAffinityCheck) isFirst() bool {
 // wants reports whether the required affinity is about a pod: all its terms are.
 func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
 	for i := range c.wanted {
-		if !c.wanted[i].matches(pod) {
+		if !c.wanted[i].isAbout(pod) {
 			return false
 		}
 	}
@@ -147,7 +147,7 @@ func (c *podAffinityCheck) Group(node *cluster.Node) uint64 {
 func (c *podAffinityCheck) kinds() int { return len(c.opposing) }
 
 func (c *podAffinityCheck) minds(pod *cluster.Pod) bool {
-	if c.wants(pod) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.matches(pod) }) {
+	if c.wants(pod) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.isAbout(pod) }) {
 		return true
 	}
 	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.RequiredAnti, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) })
@@ -191,18 +191,34 @@ func (c *podAffinityCheck) put(index int32, node *cluster.Node, snap *cluster.Sn
 }
 
 func (c *podAffinityCheck) findNear(node *cluster.Node) {
-	if len(c.wanted) > 0 && slices.ContainsFunc(node.Pods, c.wants) {
-		for _, p := range c.near {
-			p.found = true
+	if len(c.wanted) == 0 {
+		return
+	}
+	for place := range node.Pods {
+		if c.wantsAt(node, place) {
+			for _, p := range c.near {
+				p.found = true
+			}
+			return
 		}
 	}
+}
+
+// wantsAt is wants for a pod of a node, by its place among the node's pods.
+func (c *podAffinityCheck) wantsAt(node *cluster.Node, place int) bool {
+	for i := range c.wanted {
+		if !c.wanted[i].matches(node, place) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *podAffinityCheck) findAgainst(node *cluster.Node) {
 	for i := range c.unwanted {
 		t := &c.unwanted[i]
 		p := c.against.of(t.TopologyKey, nil)
-		p.found = p.found || slices.ContainsFunc(node.Pods, t.matches)
+		p.found = p.found || t.matchesAny(node)
 	}
 }
 

@@ -107,8 +107,8 @@ func (c *podAffinityComparison) put(index int32, node *cluster.Node, snap *clust
 func (c *podAffinityComparison) weighOwn(node *cluster.Node) {
 	for i := range c.terms {
 		t := &c.terms[i]
-		for _, pod := range node.Pods {
-			if t.matches(pod) {
+		for place := range node.Pods {
+			if t.matches(node, place) {
 				c.sum(t.TopologyKey, nil).next += c.weights[i]
 			}
 		}
@@ -195,7 +195,7 @@ func (c *podAffinityComparison) Group(index int32) uint64 {
 }
 
 func (c *podAffinityComparison) minds(pod *cluster.Pod) bool {
-	if slices.ContainsFunc(c.terms, func(t ownTerm) bool { return t.matches(pod) }) {
+	if slices.ContainsFunc(c.terms, func(t ownTerm) bool { return t.isAbout(pod) }) {
 		return true
 	}
 	about := func(t cluster.WeightedAffinityTerm) bool { return c.matchedBy(&t.AffinityTerm) }

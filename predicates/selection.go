@@ -25,15 +25,15 @@ func (s *selection) remember(nodes []int32) {
 
 func (s *selection) forget() { s.known = nil }
 
-// of returns what selects says of the namespace and the labels of a pod.
-func (s *selection) of(pod *cluster.Pod, selects func(*cluster.Pod) bool) bool {
+// of returns what selects says of the namespace and the labels of a pod of a node, by its place among the node's pods.
+func (s *selection) of(node *cluster.Node, place int, selects func(*cluster.Pod) bool) bool {
 	if s.known == nil {
-		return selects(pod)
+		return selects(node.Pods[place])
 	}
-	is, known := s.known[pod.Labelled]
+	is, known := s.known[node.Labelled[place]]
 	if !known {
-		is = selects(pod)
-		s.known[pod.Labelled] = is
+		is = selects(node.Pods[place])
+		s.known[node.Labelled[place]] = is
 	}
 	return is
 }

@@ -192,11 +192,12 @@ func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int1
 	if constraint.selector.Empty() {
 		return 0
 	}
+	spread := func(pod *cluster.Pod) bool {
+		return pod.Namespace == s.namespace && constraint.selector.Matches(labels.Set(pod.Labels))
+	}
 	count := 0
-	for _, pod := range node.Pods {
-		if constraint.of(pod, func(pod *cluster.Pod) bool {
-			return pod.Namespace == s.namespace && constraint.selector.Matches(labels.Set(pod.Labels))
-		}) && pod.DeletionTimestamp == nil {
+	for place := range node.Pods {
+		if constraint.of(node, place, spread) && node.Pods[place].DeletionTimestamp == nil {
 			count++
 		}
 	}

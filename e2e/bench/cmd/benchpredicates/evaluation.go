@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"muster.dev/muster/api/config"
@@ -23,6 +24,7 @@ import (
 // come and go.
 type evaluation struct {
 	in      *input
+	trim    cache.TransformFunc
 	cluster *cluster.Cluster
 	pending *cluster.Pod
 	inTree  *inTree
@@ -35,7 +37,7 @@ type evaluation struct {
 }
 
 func newEvaluation(ctx context.Context, in *input) (*evaluation, error) {
-	e := &evaluation{in: in, cluster: cluster.New(cluster.Options{
+	e := &evaluation{in: in, trim: cluster.Trimming(), cluster: cluster.New(cluster.Options{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), AssumeTTL: math.MaxInt64,
 	})}
 	for _, node := range in.nodes {
@@ -76,7 +78,7 @@ func (e *evaluation) store(cfg *config.Profile) (*predicates.VerdictStore, error
 
 // set takes an object over, as the watch does.
 func (e *evaluation) set(object any) error {
-	trimmed, err := cluster.Trim(object)
+	trimmed, err := e.trim(object)
 	if err != nil {
 		return err
 	}
