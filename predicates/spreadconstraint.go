@@ -192,12 +192,11 @@ func (s *spread) matching(node *cluster.Node, constraint *spreadConstraint) int1
 	if constraint.selector.Empty() {
 		return 0
 	}
-	spread := func(pod *cluster.Pod) bool {
-		return pod.Namespace == s.namespace && constraint.selector.Matches(labels.Set(pod.Labels))
-	}
 	count := 0
 	for place := range node.Pods {
-		if constraint.of(node, place, spread) && node.Pods[place].DeletionTimestamp == nil {
+		if constraint.of(node, place, func(pod *cluster.Pod) bool {
+			return pod.Namespace == s.namespace && constraint.selector.Matches(labels.Set(pod.Labels))
+		}) && node.Pods[place].DeletionTimestamp == nil {
 			count++
 		}
 	}
