@@ -25,7 +25,8 @@ func sibling(name, controller, image string) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{Kind: text("ReplicaSet"), UID: types.UID(controller), Controller: new(true)}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: text("node"), SchedulerName: text("default-scheduler"), Priority: new(int32(7)), NodeSelector: map[string]string{text("a"): text("b")},
+			NodeName: text("node"), SchedulerName: text("default-scheduler"), Priority: new(int32(7)),
+			NodeSelector: map[string]string{text("a"): text("b")},
 			Containers: []corev1.Container{{Name: text("main"), Image: text(image), Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
 			}}},
@@ -95,7 +96,7 @@ func TestTrimmingSaysWhatTrimSays(t *testing.T) {
 			}
 			kept, want = append(kept, shared.(*corev1.Pod)), append(want, plain.(*corev1.Pod))
 		}
-		if diff := cmp.Diff(want, kept); diff != "" { // also of those that came before others
+		if diff := cmp.Diff(want, kept); diff != "" { // also where others came after
 			t.Errorf("pods (-want +got):\n%s", diff)
 		}
 	})

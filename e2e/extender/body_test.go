@@ -110,7 +110,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// memory is what the process has. The test is skipped where that cannot be read.
+// memory reads the memory of the process. The test is skipped where that is impossible.
 func (s *server) memory() process.Memory {
 	s.Helper()
 	memory, err := process.MemoryOf(s.Pid())

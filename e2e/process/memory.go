@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Memory is what a process has in memory, in bytes.
+// Memory is the memory of a process, in bytes.
 type Memory struct {
 	// Resident is the present amount, Peak the most that there ever was.
 	Resident, Peak int64

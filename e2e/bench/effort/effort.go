@@ -25,7 +25,7 @@ func Parts() []Part {
 	return []Part{Part(binaries.Scheduler), Extender, Part(binaries.APIServer), Part(binaries.Etcd)}
 }
 
-// PerPod is what each of some pods has cost.
+// PerPod is the cost of each of some pods.
 type PerPod struct {
 	// CPU is the time of a processor, by part.
 	CPU map[Part]time.Duration
@@ -91,7 +91,7 @@ func Follow(
 	return last.since(first).each(pods - before), nil
 }
 
-// spent is what was spent since the processes started, or since an earlier moment.
+// spent is the cost since the processes started, or since an earlier moment.
 type spent struct {
 	cpu      map[Part]time.Duration
 	attempts histogram // that found a node

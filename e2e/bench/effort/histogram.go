@@ -9,7 +9,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// histogram counts durations by the upper bound of their bucket, in seconds: each bucket has those of the lower ones as well.
+// histogram counts durations by the upper bound of their bucket, in seconds: each bucket counts what is in the lower ones, too.
 type histogram map[float64]uint64
 
 // attempts adds up the attempts of all profiles that found a node.

@@ -15,7 +15,7 @@ import (
 	"muster.dev/muster/e2e/workload"
 )
 
-// program is what is started. Its value is its name in figures.
+// program is one of the two that are started. Its value is its name in figures.
 type program string
 
 const (
@@ -66,7 +66,7 @@ func newGround(ctx context.Context, count, perNode int, out io.Writer) (_ *groun
 	return g, nil
 }
 
-// running makes pods for nodes, the first of which is number first of all.
+// running makes pods for some of all nodes, from number first on.
 func running(nodes []*corev1.Node, first, perNode int) []*corev1.Pod {
 	pods := workload.Backlog(len(nodes)*perNode, deployments)
 	for i, pod := range pods {

@@ -2,8 +2,8 @@
 // kube-scheduler, which keeps the same objects.
 //
 // One API server has the nodes, and pods that run on them. A round starts each program once, in an order that turns, alone with
-// the API server. It is ready when its /readyz says so. The memory is what is resident once the program has been idle for some
-// seconds, and the most that it had until then.
+// the API server. It is ready when its /readyz says so. Its memory is read once it has been idle for some seconds:
+// the present amount, and the most until then.
 //
 // It prints a table of medians, and lines `figure NAME=VALUE`; ratios are medians of the rounds' ratios.
 package main
@@ -109,7 +109,7 @@ func (r results) print(out io.Writer, pods int) {
 	}
 }
 
-// measurement is what one start of a program shows.
+// measurement is made of one start of a program.
 type measurement struct {
 	ready  time.Duration
 	memory memory

@@ -105,7 +105,7 @@ func (g *ground) measure(w scenario, settled, measured []*corev1.Pod, c contende
 	return m, devices.ClearClaims(g.ctx, g.Client)
 }
 
-// scheduled is what happened while a contender was at work.
+// scheduled tells of a contender that was at work.
 type scheduled struct {
 	ready time.Time     // its scheduler
 	left  []*corev1.Pod // of the churn
