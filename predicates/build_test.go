@@ -147,7 +147,7 @@ func checkVerdicts(t *testing.T, plugin string, cases []verdictCase) {
 				return
 			}
 			if digest, ok := check.(Digest); ok {
-				digest.Update(snap, indexes(snap))
+				digest.Update(snap, beginning(digest, snap, indexesOf(snap)))
 			}
 			verdict := check.Verdict(node)
 			if got := new(Profile).Reason(verdict, pod); got != test.reason {
@@ -214,7 +214,7 @@ func rateAmongAll(rating Rating, snap *cluster.Snapshot) map[string]int64 {
 		nodes = append(nodes, node.Index)
 	}
 	if rating.Among != nil {
-		rating.Among.Update(snap, indexes(snap))
+		rating.Among.Update(snap, beginning(rating.Among, snap, indexesOf(snap)))
 		ratings := make([]int64, len(nodes))
 		rating.Among.Rate(nodes, nil, ratings)
 		for i, index := range nodes {

@@ -97,7 +97,9 @@ func TestWhatPodsCostIsComparedAsTheirRatesAre(t *testing.T) {
 	costing := func(cpu, p50, p99 time.Duration) []measurement {
 		return []measurement{{rate: 1, each: effort.PerPod{CPU: map[effort.Part]time.Duration{effort.Extender: cpu}, P50: p50, P99: p99}}}
 	}
-	r := results{of(contender.Stock): costing(4, 10, 100), of(contender.SameSample): costing(2, 5, 40), of(contender.Extender): costing(3, 6, 20)}
+	r := results{
+		of(contender.Stock): costing(4, 10, 100), of(contender.SameSample): costing(2, 5, 40), of(contender.Extender): costing(3, 6, 20),
+	}
 	var out strings.Builder
 	r.printFigures(&out, plain(), []int{5000})
 	for _, want := range []string{

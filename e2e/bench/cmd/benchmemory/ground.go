@@ -23,7 +23,7 @@ const (
 	musterProgram    program = "muster"
 )
 
-var programs = []program{schedulerProgram, musterProgram} //nolint:gochecknoglobals // a constant list
+var programs = []program{schedulerProgram, musterProgram}
 
 type memory = process.Memory
 
@@ -94,7 +94,8 @@ func furnish(pod *corev1.Pod) {
 	main.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9090}}
 	for _, name := range []string{"POD_NAME", "POD_NAMESPACE", "NODE_NAME"} {
 		field := map[string]string{"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "NODE_NAME": "spec.nodeName"}[name]
-		main.Env = append(main.Env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}})
+		from := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}
+		main.Env = append(main.Env, corev1.EnvVar{Name: name, ValueFrom: from})
 	}
 	for i := range 8 {
 		main.Env = append(main.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of a setting of " + app})
