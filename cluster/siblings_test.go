@@ -151,6 +151,15 @@ func TestPodsThatShareTheirAffinityHaveItParsedOnce(t *testing.T) {
 	if elsewhere := show("elsewhere", "kube-system", "zone"); elsewhere.RequiredAnti[0].Namespaces[0] != "kube-system" {
 		t.Errorf("a pod of another namespace has %+v", elsewhere)
 	}
+	of, here := newAffinities(), sibling("here", "web", "v1")
+	here.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone"}},
+	}}
+	there := *here
+	there.Namespace = "kube-system"
+	if of.of(here); of.of(&there).RequiredAnti[0].Namespaces[0] != "kube-system" {
+		t.Error("two namespaces share what is parsed of one affinity, which is about the namespace of its pod")
+	}
 }
 
 // BenchmarkSharing measures how long it takes to trim a pod whose controller has another one like it.

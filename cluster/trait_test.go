@@ -29,6 +29,13 @@ func TestNodesAreFoundByTraitAndImage(t *testing.T) {
 			must(c.Set(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i)}}))
 		}
 		compare := func(snap *Snapshot) {
+			for node := range snap.Nodes() {
+				for i, pod := range node.Pods {
+					if len(node.Labelled) != len(node.Pods) || node.Labelled[i] != pod.Labelled {
+						t.Fatalf("node %s has %d pods and %d labels; see pod %s", node.Name, len(node.Pods), len(node.Labelled), pod.Name)
+					}
+				}
+			}
 			for trait := range Trait(traits) {
 				var want []int32
 				for node := range snap.Nodes() {
@@ -57,8 +64,11 @@ func TestNodesAreFoundByTraitAndImage(t *testing.T) {
 		pod := func() *corev1.Pod {
 			number := rapid.IntRange(0, 9).Draw(t, "pod")
 			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", number), Namespace: "default", UID: types.UID(fmt.Sprint(number))},
-				Spec:       corev1.PodSpec{NodeName: name()},
+				ObjectMeta: metav1.ObjectMeta{
+					Name: fmt.Sprint("pod-", number), Namespace: "default", UID: types.UID(fmt.Sprint(number)),
+					Labels: map[string]string{"number": fmt.Sprint(number)},
+				},
+				Spec: corev1.PodSpec{NodeName: name()},
 			}
 			if rapid.Bool().Draw(t, "affine") {
 				pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
