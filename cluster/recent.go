@@ -1,7 +1,6 @@
 package cluster
 
-// recent is a map that forgets: it keeps the entries that were put last, between half of most and most. The zero value keeps none
-// before most is set.
+// recent is a map that forgets: it keeps the entries that were put last, between half of most and most of them.
 type recent[K comparable, V any] struct {
 	most        int
 	now, before map[K]V
