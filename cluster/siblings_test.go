@@ -32,7 +32,9 @@ func sibling(name, controller, image string) *corev1.Pod {
 			}}},
 			Tolerations: []corev1.Toleration{{Key: text("k"), TolerationSeconds: new(int64(300))}},
 		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodConditionType(text("PodScheduled"))}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodConditionType(text("PodScheduled"))}},
+		},
 	}
 }
 

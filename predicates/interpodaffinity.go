@@ -40,7 +40,7 @@ func (interPodAffinity) For(pod *cluster.Pod, snap *cluster.Snapshot) Check {
 	}
 	c := &podAffinityCheck{affinitySubject: newAffinitySubject(pod, snap.Objects, requiredTerms(&terms))}
 	c.wanted, c.unwanted = c.terms[:len(terms.Required)], c.terms[len(terms.Required):]
-	c.wantsItself = c.wants(pod)
+	c.wantsItself = c.wants(func(t *ownTerm) bool { return t.isAbout(pod) })
 	for i := range c.wanted {
 		c.near.of(c.wanted[i].TopologyKey, snap)
 	}
@@ -121,9 +121,9 @@ func (c *podAffinityCheck) isFirst() bool {
 }
 
 // wants reports whether the required affinity is about a pod: all its terms are.
-func (c *podAffinityCheck) wants(pod *cluster.Pod) bool {
+func (c *podAffinityCheck) wants(isAbout func(*ownTerm) bool) bool {
 	for i := range c.wanted {
-		if !c.wanted[i].isAbout(pod) {
+		if !isAbout(&c.wanted[i]) {
 			return false
 		}
 	}
@@ -147,7 +147,7 @@ func (c *podAffinityCheck) Group(node *cluster.Node) uint64 {
 func (c *podAffinityCheck) kinds() int { return len(c.opposing) }
 
 func (c *podAffinityCheck) minds(pod *cluster.Pod) bool {
-	if c.wants(pod) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.isAbout(pod) }) {
+	if c.wants(func(t *ownTerm) bool { return t.isAbout(pod) }) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.isAbout(pod) }) {
 		return true
 	}
 	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.RequiredAnti, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) })
@@ -195,23 +195,13 @@ func (c *podAffinityCheck) findNear(node *cluster.Node) {
 		return
 	}
 	for place := range node.Pods {
-		if c.wantsAt(node, place) {
+		if c.wants(func(t *ownTerm) bool { return t.matches(node, place) }) {
 			for _, p := range c.near {
 				p.found = true
 			}
 			return
 		}
 	}
-}
-
-// wantsAt is wants for a pod of a node, by its place among the node's pods.
-func (c *podAffinityCheck) wantsAt(node *cluster.Node, place int) bool {
-	for i := range c.wanted {
-		if !c.wanted[i].matches(node, place) {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *podAffinityCheck) findAgainst(node *cluster.Node) {

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"muster.dev/muster/e2e/histogram"
 )
 
 const verbDuration = "muster_verb_duration_seconds"
@@ -35,7 +36,7 @@ func (s *Server) VerbLatencies(ctx context.Context) ([]VerbLatency, error) {
 }
 
 func latencies(family *dto.MetricFamily) []VerbLatency {
-	byVerb := map[string]*histogram{}
+	byVerb := map[string]*histogram.Sum{}
 	for _, m := range family.Metric {
 		for _, label := range m.Label {
 			if label.GetName() != "verb" {
@@ -43,49 +44,16 @@ func latencies(family *dto.MetricFamily) []VerbLatency {
 			}
 			h := byVerb[label.GetValue()]
 			if h == nil {
-				h = &histogram{cumulative: map[float64]uint64{}}
+				h = &histogram.Sum{}
 				byVerb[label.GetValue()] = h
 			}
-			h.add(m.Histogram)
+			h.Add(m.Histogram)
 		}
 	}
 	var all []VerbLatency
 	for _, verb := range slices.Sorted(maps.Keys(byVerb)) {
 		h := byVerb[verb]
-		all = append(all, VerbLatency{Verb: verb, Calls: h.count, P50: h.quantile(0.5), P99: h.quantile(0.99)})
+		all = append(all, VerbLatency{Verb: verb, Calls: h.Count, P50: h.Quantile(0.5), P99: h.Quantile(0.99)})
 	}
 	return all
 }
-
-// histogram is a sum of Prometheus histograms with the same buckets.
-type histogram struct {
-	count      uint64
-	cumulative map[float64]uint64 // by upper bound in seconds
-}
-
-func (h *histogram) add(other *dto.Histogram) {
-	h.count += other.GetSampleCount()
-	for _, b := range other.Bucket {
-		h.cumulative[b.GetUpperBound()] += b.GetCumulativeCount()
-	}
-}
-
-// quantile interpolates within a bucket, as Prometheus' histogram_quantile does. What is
-// above the last bound is told as the last bound.
-func (h *histogram) quantile(q float64) time.Duration {
-	rank := q * float64(h.count)
-	var lower, below float64
-	for _, upper := range slices.Sorted(maps.Keys(h.cumulative)) {
-		upTo := float64(h.cumulative[upper])
-		if math.IsInf(upper, 1) {
-			break
-		}
-		if upTo >= rank && upTo > below {
-			return seconds(lower + (upper-lower)*(rank-below)/(upTo-below))
-		}
-		lower, below = upper, upTo
-	}
-	return seconds(lower)
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -7,9 +7,12 @@ import (
 	"math"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"muster.dev/muster/e2e/bench/contender"
 	"muster.dev/muster/e2e/bench/lab"
 	"muster.dev/muster/e2e/binaries"
+	"muster.dev/muster/e2e/histogram"
 	"muster.dev/muster/e2e/podwatch"
 	"muster.dev/muster/e2e/process"
 )
@@ -94,7 +97,7 @@ func Follow(
 // spent is the cost since the processes started, or since an earlier moment.
 type spent struct {
 	cpu      map[Part]time.Duration
-	attempts histogram // that found a node
+	attempts histogram.Sum // that found a node
 }
 
 func read(ctx context.Context, l *lab.Lab, e *contender.Entry) (*spent, error) {
@@ -122,7 +125,7 @@ func read(ctx context.Context, l *lab.Lab, e *contender.Entry) (*spent, error) {
 }
 
 func (s *spent) since(before *spent) *spent {
-	less := &spent{cpu: map[Part]time.Duration{}, attempts: s.attempts.minus(before.attempts)}
+	less := &spent{cpu: map[Part]time.Duration{}, attempts: s.attempts.Since(before.attempts)}
 	for p, now := range s.cpu {
 		less.cpu[p] = now - before.cpu[p]
 	}
@@ -130,9 +133,21 @@ func (s *spent) since(before *spent) *spent {
 }
 
 func (s *spent) each(pods int) PerPod {
-	p := PerPod{CPU: map[Part]time.Duration{}, P50: s.attempts.quantile(0.5), P99: s.attempts.quantile(0.99)}
+	p := PerPod{CPU: map[Part]time.Duration{}, P50: s.attempts.Quantile(0.5), P99: s.attempts.Quantile(0.99)}
 	for part, all := range s.cpu {
 		p.CPU[part] = all / time.Duration(max(pods, 1))
 	}
 	return p
+}
+
+// attempts adds up the attempts of all profiles that found a node.
+func attempts(family *dto.MetricFamily) (sum histogram.Sum) {
+	for _, m := range family.GetMetric() {
+		for _, label := range m.GetLabel() {
+			if label.GetName() == "result" && label.GetValue() == "scheduled" {
+				sum.Add(m.GetHistogram())
+			}
+		}
+	}
+	return sum
 }

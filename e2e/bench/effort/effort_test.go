@@ -1,7 +1,6 @@
 package effort
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -40,31 +39,19 @@ scheduler_scheduling_attempt_duration_seconds_count{profile="b",result="unschedu
 	h := attempts(families["scheduler_scheduling_attempt_duration_seconds"])
 	// 80 of 100 lie between 1 and 2 ms, 20 between 2 and 4.
 	for part, want := range map[float64]time.Duration{0.4: 1500 * time.Microsecond, 0.9: 3 * time.Millisecond, 1: 4 * time.Millisecond} {
-		if got := h.quantile(part); got.Round(time.Microsecond) != want {
+		if got := h.Quantile(part); got.Round(time.Microsecond) != want {
 			t.Errorf("quantile %v is %s, want %s", part, got, want)
 		}
 	}
 }
 
-func TestQuantilesOfNothingAndBeyondTheLastBucket(t *testing.T) {
-	if got := (histogram{}).quantile(0.5); got != 0 {
-		t.Errorf("of nothing: %s", got)
-	}
-	if got := (histogram{1: 10, 2: 10, math.Inf(1): 100}).quantile(0.5); got != 2*time.Second {
-		t.Errorf("beyond the last bound: %s, want that bound", got)
-	}
-}
-
 func TestWhatWasSpentBeforeIsNotCharged(t *testing.T) {
 	const scheduler = Part(binaries.Scheduler)
-	before := &spent{map[Part]time.Duration{scheduler: 5 * time.Second}, histogram{1: 10, 2: 10, math.Inf(1): 10}}
-	after := &spent{
-		map[Part]time.Duration{scheduler: 7 * time.Second, Extender: time.Second}, histogram{1: 10, 2: 20, math.Inf(1): 20},
-	}
+	before := &spent{cpu: map[Part]time.Duration{scheduler: 5 * time.Second}}
+	after := &spent{cpu: map[Part]time.Duration{scheduler: 7 * time.Second, Extender: time.Second}}
 	each := after.since(before).each(100)
 	want := PerPod{
 		CPU: map[Part]time.Duration{scheduler: 20 * time.Millisecond, Extender: 10 * time.Millisecond},
-		P50: 1500 * time.Millisecond, P99: 1990 * time.Millisecond,
 	}
 	if diff := cmp.Diff(want, each); diff != "" {
 		t.Errorf("each pod (-want +got):\n%s", diff)

@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"muster.dev/muster/e2e/process"
 	"muster.dev/muster/e2e/workload"
 )
 
 func TestFiguresAreMediansOfTheRoundsRatios(t *testing.T) {
 	of := func(ready time.Duration, resident, peak int64) measurement {
-		return measurement{ready, memory{Resident: resident * megabyte, Peak: peak * megabyte}}
+		return measurement{ready, process.Memory{Resident: resident * megabyte, Peak: peak * megabyte}}
 	}
 	r := results{
 		schedulerProgram: {of(2*time.Second, 100, 200), of(4*time.Second, 100, 200), of(8*time.Second, 400, 400)},

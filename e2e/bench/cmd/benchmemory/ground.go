@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,6 @@ const (
 )
 
 var programs = []program{schedulerProgram, musterProgram}
-
-type memory = process.Memory
 
 // ground is a control plane with nodes and what runs on them.
 type ground struct {
@@ -92,10 +91,9 @@ func furnish(pod *corev1.Pod) {
 	main := &pod.Spec.Containers[0]
 	main.Args = []string{"--config=/etc/" + app + "/config.yaml", "--listen=:8080", "--log-format=json", "--log-level=info"}
 	main.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9090}}
-	for _, name := range []string{"POD_NAME", "POD_NAMESPACE", "NODE_NAME"} {
-		field := map[string]string{"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "NODE_NAME": "spec.nodeName"}[name]
+	for _, field := range []string{"metadata.name", "metadata.namespace", "spec.nodeName"} {
 		from := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}
-		main.Env = append(main.Env, corev1.EnvVar{Name: name, ValueFrom: from})
+		main.Env = append(main.Env, corev1.EnvVar{Name: strings.ToUpper(strings.ReplaceAll(field, ".", "_")), ValueFrom: from})
 	}
 	for i := range 8 {
 		main.Env = append(main.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of a setting of " + app})

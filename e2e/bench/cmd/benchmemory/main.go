@@ -18,6 +18,7 @@ import (
 
 	"muster.dev/muster/e2e/bench/figures"
 	"muster.dev/muster/e2e/bench/quiet"
+	"muster.dev/muster/e2e/process"
 )
 
 // Environment variables that change what is measured.
@@ -112,5 +113,5 @@ func (r results) print(out io.Writer, pods int) {
 // measurement is made of one start of a program.
 type measurement struct {
 	ready  time.Duration
-	memory memory
+	memory process.Memory
 }
