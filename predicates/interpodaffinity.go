@@ -147,7 +147,10 @@ func (c *podAffinityCheck) Group(node *cluster.Node) uint64 {
 func (c *podAffinityCheck) kinds() int { return len(c.opposing) }
 
 func (c *podAffinityCheck) minds(pod *cluster.Pod) bool {
-	if c.wants(func(t *ownTerm) bool { return t.isAbout(pod) }) || slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.isAbout(pod) }) {
+	if c.wants(func(t *ownTerm) bool { return t.isAbout(pod) }) {
+		return true
+	}
+	if slices.ContainsFunc(c.unwanted, func(t ownTerm) bool { return t.isAbout(pod) }) {
 		return true
 	}
 	return pod.Affinity != nil && slices.ContainsFunc(pod.Affinity.RequiredAnti, func(t cluster.AffinityTerm) bool { return c.matchedBy(&t) })

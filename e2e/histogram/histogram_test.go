@@ -25,7 +25,8 @@ func TestQuantiles(t *testing.T) {
 	s.Add(of(map[float64]uint64{1: 0, 2: 40, 4: 60, math.Inf(1): 60}))
 	s.Add(of(map[float64]uint64{1: 0, 2: 40, 4: 40, math.Inf(1): 50}))
 	// Of 110, 80 lie between 1 and 2 s, 20 between 2 and 4, and 10 beyond.
-	for q, want := range map[float64]time.Duration{0: 0, 40. / 110: 1500 * time.Millisecond, 90. / 110: 3 * time.Second, 0.99: 4 * time.Second} {
+	quantiles := map[float64]time.Duration{0: 0, 40. / 110: 1500 * time.Millisecond, 90. / 110: 3 * time.Second, 0.99: 4 * time.Second}
+	for q, want := range quantiles {
 		if got := s.Quantile(q); got.Round(time.Microsecond) != want {
 			t.Errorf("quantile %v is %s, want %s", q, got, want)
 		}
