@@ -31,7 +31,7 @@ func newAPI(b *base) (*api, error) {
 	if len(b.options.SnapshotFiles) > 0 {
 		a := &api{API: &app.API{}, binds: b.around.binds}
 		var err error
-		a.Election, err = a.elect(b, b.around.leases)
+		a.Election, err = a.elect(b, b.around.leases, "")
 		return a, err
 	}
 	connection, config := b.options.RESTConfig, b.Config.LeaderElection
@@ -46,7 +46,7 @@ func newAPI(b *base) (*api, error) {
 		}
 	}
 	a := &api{}
-	election, err := a.elect(b, leases)
+	election, err := a.elect(b, leases, connection.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,14 @@ func newAPI(b *base) (*api, error) {
 func (a *api) live() bool { return a.Core != nil }
 
 // elect has replicas elect the one that may act, unless there is no lease.
-func (a *api) elect(b *base, leases coordinationv1client.LeasesGetter) (*app.Election, error) {
+func (a *api) elect(b *base, leases coordinationv1client.LeasesGetter, server string) (*app.Election, error) {
 	config := b.Config.LeaderElection
 	if leases != nil && config.SchedulerLease != "" {
 		a.eligibility = leadership.NewEligibility()
 	}
 	return app.NewElection(app.ElectionOptions{
-		Registerer: b.Registry, Leases: leases, Config: config, Name: config.ResourceName, Eligibility: a.eligibility,
+		Registerer: b.Registry, Leases: leases, Config: config, Name: config.ResourceName, Server: server,
+		Eligibility: a.eligibility,
 	})
 }
 

@@ -88,6 +88,7 @@ func verbOptions(b *base, p *parts, bodies *body.Readers, readiness *app.Readine
 	o := extender.Options{
 		Logger: b.Logger, Registerer: b.Registry, Cluster: b.Cluster, Profiles: p.profiles.InForce(), Client: p.api.binds,
 		BindTime: extender.BindTime(b.Config.Timeouts), Bodies: bodies, Traces: p.traces, Ready: readiness.Serving,
+		Await: readiness.Await,
 	}
 	if p.api.live() {
 		o.Gangs, o.Reservations, o.Nominations = p.ahead.gangs.Verbs, p.view.reservations, p.ahead.nominator

@@ -181,7 +181,8 @@ type LeaderElection struct {
 	// LeaseDuration is how long a silent leader keeps the lease, in whole seconds. A leader acts for two thirds of it
 	// after it began the last renewal that succeeded; what it sent last has the last third to arrive, which should not
 	// be less than timeouts.filter. Raise it when the API server is away for longer, at times, than muster is to go on
-	// without it; lower it when another replica is to take over sooner. Defaults to 15s.
+	// without it; lower it when another replica is to take over sooner. On Linux a leader that was killed, and starts
+	// again in its network namespace, as a container of a pod does, takes over from itself after a second. Defaults to 15s.
 	LeaseDuration metav1.Duration `json:"leaseDuration"`
 	// ResourceName is the name of the Lease. Change it when two musters with profiles of their own share a namespace.
 	// Defaults to muster.

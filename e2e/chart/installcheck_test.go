@@ -112,6 +112,30 @@ func (m *machine) do(command string) {
 	m.play(m)
 }
 
+// awaitControllers returns when kube-controller-manager has made what it makes by itself, so that none of it is taken for muster's.
+func (c *cluster) awaitControllers() {
+	c.Helper()
+	c.Eventually("the controllers have begun", func() error {
+		roots, err := c.Client.CoreV1().ConfigMaps("").List(c.Context(), metav1.ListOptions{FieldSelector: "metadata.name=kube-root-ca.crt"})
+		if err != nil {
+			return err
+		}
+		namespaces, err := c.Client.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{})
+		if err == nil && len(roots.Items) < len(namespaces.Items) {
+			err = fmt.Errorf("%d of %d namespaces have the certificate of the cluster", len(roots.Items), len(namespaces.Items))
+		}
+		if err != nil {
+			return err
+		}
+		for _, account := range []string{"disruption-controller", "replicaset-controller", "root-ca-cert-publisher", "service-account-controller"} {
+			if _, err := c.Client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(c.Context(), account, metav1.GetOptions{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // state is all that is in a cluster and lasts, by kind and name, and the texts of it that name muster.
 func (c *cluster) state() map[string]string {
 	c.Helper()
@@ -316,6 +340,7 @@ func TestAReleaseOfHelmIsLeftToHelm(t *testing.T) {
 	lab.Long(t)
 	c := newCluster(t)
 	c.Discard()
+	c.awaitControllers()
 	before := c.state()
 	c.install(needed()...)
 	installed := c.state()

@@ -81,7 +81,9 @@ func TestAGangOfAThousandStartsWhole(t *testing.T) {
 	lab.Long(t)
 	const each = 1000
 	c := newCluster(t, workload.NewNodes("node", each, "4")...)
-	c.createPodGroups(workload.NewPodGroup("g", each))
+	group := workload.NewPodGroup("g", each)
+	group.Object["spec"].(map[string]any)["scheduleTimeoutSeconds"] = int64(600) // on a slow machine kube-scheduler takes minutes
+	c.createPodGroups(group)
 	w := c.serveAndSchedule(muster.Options{}).watch()
 	created := time.Now()
 	c.createPods(workload.NewMembers("g", each, "3")...)

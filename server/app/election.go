@@ -20,6 +20,8 @@ type ElectionOptions struct {
 	Config config.LeaderElection
 	// Name of the lease.
 	Name string
+	// Server is the address of the API server: see [leadership.Options].
+	Server string
 	// Eligibility says when this process may run for the lease; nil is always.
 	Eligibility *leadership.Eligibility
 }
@@ -39,7 +41,7 @@ func NewElection(o ElectionOptions) (*Election, error) {
 	}
 	candidate, err := leadership.New(leadership.Options{
 		Registerer: o.Registerer, Clock: clock.RealClock{}, Leases: o.Leases, Config: o.Config, Name: o.Name,
-		Eligibility: o.Eligibility,
+		Server: o.Server, Eligibility: o.Eligibility,
 	})
 	if err != nil {
 		return nil, err

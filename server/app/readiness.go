@@ -1,9 +1,12 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"muster.dev/muster/server/leadership"
 )
@@ -61,6 +64,42 @@ func (r *Readiness) Serving() error {
 		return ErrBeginning
 	}
 	return nil
+}
+
+const (
+	// awaitServing is how long a call waits for a process that is about to answer calls. It is less than any client waits.
+	awaitServing = 2 * time.Second
+	// servingPoll is how often a call that waits looks.
+	servingPoll = 10 * time.Millisecond
+)
+
+// Await is Serving, of a process that is about to answer calls once it does, or does not within 2 s. After an error
+// kube-scheduler leaves alone for a second and more each pod that it tried.
+func (r *Readiness) Await(ctx context.Context) error {
+	err := r.Serving()
+	if !r.about(err) {
+		return err
+	}
+	look := time.NewTicker(servingPoll)
+	defer look.Stop()
+	ctx, enough := context.WithTimeout(ctx, awaitServing)
+	defer enough()
+	for r.about(err) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-look.C:
+		}
+		err = r.Serving()
+	}
+	return err
+}
+
+// about reports whether a process that does not answer calls may do so soon. The caller may be the kube-scheduler beside it, which
+// knows first that it leads.
+func (r *Readiness) about(err error) bool {
+	soon := []error{ErrNotSynced, ErrBeginning, leadership.ErrTakingOver, leadership.ErrUnknown, leadership.ErrStandingBy}
+	return err != nil && !r.stopping.Load() && slices.ContainsFunc(soon, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Ready is why no new calls should be sent here, nil when they may, and where the process stands by, as nobody calls it

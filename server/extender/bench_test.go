@@ -1,6 +1,7 @@
 package extender
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http/httptest"
@@ -44,6 +45,7 @@ type benchOptions struct {
 	selection config.NodeSelection
 	client    kubernetes.Interface
 	ready     func() error
+	await     func(context.Context) error
 	maxBody   int64
 	traces    trace.TracerProvider
 	assumeTTL time.Duration
@@ -96,7 +98,7 @@ func newExtenderBench(t testing.TB, o benchOptions) *bench {
 	}
 	options := Options{
 		Logger: log, Registerer: registry, Cluster: c, Profiles: b.profiles, Client: o.client, BindTime: benchBindTime, Bodies: b.bodies,
-		Traces: o.traces, Ready: o.ready, Pick: o.pick, Refusals: o.refusals,
+		Traces: o.traces, Ready: o.ready, Await: o.await, Pick: o.pick, Refusals: o.refusals,
 	}
 	if o.plans != nil {
 		b.reservations = reservation.New(reservation.Options{Logger: log, Clock: o.plans, Cluster: c, Profiles: b.profiles})

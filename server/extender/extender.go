@@ -21,6 +21,7 @@
 package extender
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -69,6 +70,8 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Ready is why calls cannot be answered, nil when they can. It is asked before and after each call.
 	Ready func() error
+	// Await is Ready, but has a call wait where it is about to be nil. It may be nil: no call waits.
+	Await func(context.Context) error
 	// Pick breaks ties: it returns a number from 0 to n-1. With nil it is a random one.
 	Pick func(n int) int
 }
@@ -128,6 +131,9 @@ func New(o Options) *Extender {
 	}
 	p := &picker{cluster: o.Cluster, offers: newOffers(), pick: o.Pick}
 	flights, calls := newFlights(), newCalls(o.Logger, o.Registerer, o.Traces, o.Bodies, o.Ready)
+	if o.Await != nil {
+		calls.await = o.Await
+	}
 	e := &Extender{
 		watch:        newWatch(&o),
 		profiles:     o.Profiles,

@@ -316,6 +316,23 @@ func TestCallsAreRefusedUntilReady(t *testing.T) {
 	}
 }
 
+func TestACallThatMayWaitIsAnsweredAsItWasToldLast(t *testing.T) {
+	var why error
+	b := newBench(t, benchOptions{
+		ready: func() error { return nil },
+		await: func(context.Context) error { return why },
+	})
+	for _, why = range []error{leadership.ErrTakingOver, nil} {
+		want := http.StatusOK
+		if why != nil {
+			want = http.StatusServiceUnavailable
+		}
+		if status, answer := b.Post("filter", []byte(`{"Pod":{"metadata":{"name":"p"}}}`)); status != want {
+			t.Errorf("after %v it is answered %d %q", why, status, answer)
+		}
+	}
+}
+
 func TestAPanicFailsItsOwnCallOnly(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()

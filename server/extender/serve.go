@@ -36,11 +36,14 @@ type calls struct {
 	metrics  *metrics
 	attempts *attempts
 	bodies   *body.Readers
-	ready    func() error // why calls cannot be answered yet, nil when they can
+	ready    func() error                // why calls cannot be answered yet, nil when they can
+	await    func(context.Context) error // the same, once calls can be answered or cannot be soon
 }
 
+// newCalls returns calls that do not wait until they can be answered.
 func newCalls(log *slog.Logger, r prometheus.Registerer, traces trace.TracerProvider, bodies *body.Readers, ready func() error) *calls {
-	return &calls{log: log, metrics: newMetrics(r), attempts: newAttempts(r, traces), bodies: bodies, ready: ready}
+	await := func(context.Context) error { return ready() }
+	return &calls{log: log, metrics: newMetrics(r), attempts: newAttempts(r, traces), bodies: bodies, ready: ready, await: await}
 }
 
 // handler turns a verb into an HTTP handler.
@@ -96,8 +99,8 @@ func (v *calls) run(verb *verb, reader *body.Reader, c *call, w http.ResponseWri
 			err = &statusError{status: http.StatusInternalServerError, outcome: outcomePanic, err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	if err := v.open(); err != nil {
-		return report{}, err
+	if err := v.await(r.Context()); err != nil {
+		return report{}, notReady(err)
 	}
 	body, err := reader.Read(w, r, c.memory.body, &c.memory.share)
 	if err != nil {
@@ -109,9 +112,13 @@ func (v *calls) run(verb *verb, reader *body.Reader, c *call, w http.ResponseWri
 // open says why calls cannot be answered, nil when they can.
 func (v *calls) open() error {
 	if err := v.ready(); err != nil {
-		return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}
+		return notReady(err)
 	}
 	return nil
+}
+
+func notReady(err error) error {
+	return &statusError{status: http.StatusServiceUnavailable, outcome: outcomeNotReady, err: err}
 }
 
 // call is one call of a verb: what is asked, and the memory in which it is answered, which the next call uses again.

@@ -20,8 +20,12 @@ import (
 	"muster.dev/muster/api/config"
 )
 
-// termRetry is the pause between two attempts to read the lease.
-const termRetry = time.Second
+const (
+	// termRetry is the pause between two attempts to read the lease.
+	termRetry = time.Second
+	// freePoll is the same while it is about to be free.
+	freePoll = 200 * time.Millisecond
+)
 
 // Options of a Candidate. Options are required unless they say otherwise.
 type Options struct {
@@ -33,6 +37,9 @@ type Options struct {
 	Config config.LeaderElection
 	// Name of the lease.
 	Name string
+	// Server is the address of the API server. A process that is started again in the place of one that has ended takes over from
+	// it at once, if both have the same one. With none, it waits until the lease has run out.
+	Server string
 	// Eligibility says when the process may run for the lease. It may be nil: then it always may.
 	Eligibility *Eligibility
 }
@@ -67,10 +74,15 @@ func New(o Options) (*Candidate, error) {
 		fence:       newFence(o.Clock, cfg.RenewDeadline(), newMetrics(o.Registerer)),
 		eligibility: o.Eligibility, ineligible: make(chan struct{}),
 	}
-	c.lock = &lock{fence: c.fence, duration: cfg.LeaseDuration.Duration, eligibility: o.Eligibility, Interface: &resourcelock.LeaseLock{
+	place := &seat{}
+	if o.Server != "" {
+		place = newSeat(o.Clock, host, o.Server, cfg.ResourceNamespace, o.Name)
+	}
+	c.lock = &lock{fence: c.fence, duration: cfg.LeaseDuration.Duration, seat: place, eligibility: o.Eligibility}
+	c.lock.Interface = &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Name: o.Name, Namespace: cfg.ResourceNamespace}, Client: o.Leases,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
-	}}
+		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + place.mark() + string(uuid.NewUUID())},
+	}
 	c.config = leaderelection.LeaderElectionConfig{
 		Lock: c.lock, Name: o.Name, ReleaseOnCancel: true,
 		LeaseDuration: cfg.LeaseDuration.Duration, RenewDeadline: cfg.RenewDeadline(), RetryPeriod: cfg.RetryPeriod(),
@@ -81,11 +93,13 @@ func New(o Options) (*Candidate, error) {
 // Fence is open while the lease is held.
 func (c *Candidate) Fence() *Fence { return c.fence }
 
-// Waits is why a process that does not lead answers no calls: [ErrNotLeader], [ErrUnknown] or [ErrStandingBy].
+// Waits is why a process that does not lead answers no calls: [ErrNotLeader], [ErrTakingOver], [ErrUnknown] or [ErrStandingBy].
 func (c *Candidate) Waits() error {
 	switch {
-	case c.eligibility == nil, c.eligibility.Eligible():
+	case c.eligibility == nil:
 		return ErrNotLeader
+	case c.eligibility.Eligible():
+		return ErrTakingOver
 	case !c.eligibility.Known():
 		return ErrUnknown
 	default:
@@ -116,13 +130,38 @@ func (c *Candidate) standBy(ctx context.Context) bool {
 	return may
 }
 
+// awaitFree returns once the lease can be taken, where it will be soon: the one that has it is gone, or gives it back as this
+// process may run for it. The elector looks only every RetryPeriod. It says false when the context ends before.
+func (c *Candidate) awaitFree(ctx context.Context) bool {
+	for began := c.fence.clock.Now(); c.fence.clock.Since(began) < c.config.LeaseDuration; {
+		record, _, err := c.lock.Get(ctx)
+		if err != nil || record.HolderIdentity == "" {
+			return true
+		}
+		next, gone := c.lock.seat.left(record.HolderIdentity)
+		switch {
+		case gone:
+		case c.eligibility != nil && c.eligibility.Eligible():
+			next = freePoll
+		default:
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.fence.clock.After(next):
+		}
+	}
+	return true
+}
+
 // Run runs for the lease until the context ends. When it is won, lead is called, once, with a context
 // that ends with that of Run or when the lease is lost. It says whether everything has ended that only
 // the leader may do: then the lease is given back, so that another one leads at once. Else it runs
 // out. Run returns the error of lead, and [ErrLost] when the lease was lost: the process must end, as
 // another one may lead already. A Candidate can be run once.
 func (c *Candidate) Run(ctx context.Context, lead func(context.Context, Term) (clean bool, err error)) error {
-	if !c.standBy(ctx) {
+	if !c.standBy(ctx) || !c.awaitFree(ctx) {
 		c.fence.shut(ErrResigned)
 		return nil
 	}

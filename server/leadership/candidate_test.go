@@ -3,6 +3,7 @@ package leadership
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,10 +27,11 @@ type election struct {
 	*testing.T
 	*fake.Clientset
 	config config.LeaderElection
+	server string // its address, for those who take a seat
 }
 
 func newElection(t *testing.T) *election {
-	return &election{t, fake.NewClientset(), config.Default().LeaderElection}
+	return &election{T: t, Clientset: fake.NewClientset(), config: config.Default().LeaderElection}
 }
 
 func (e *election) lease() *coordinationv1.Lease {
@@ -39,6 +41,16 @@ func (e *election) lease() *coordinationv1.Lease {
 		e.Fatal(err)
 	}
 	return lease
+}
+
+// host is the name that candidates go by.
+func (e *election) host() string {
+	e.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		e.Fatal(err)
+	}
+	return host
 }
 
 func (e *election) holder() string { return *e.lease().Spec.HolderIdentity }
@@ -109,7 +121,7 @@ type replica struct {
 func (e *election) runs(linger func()) *replica {
 	e.Helper()
 	w := &way{LeaseInterface: e.CoordinationV1().Leases(e.config.ResourceNamespace)}
-	c, err := New(Options{Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: w, Config: e.config, Name: "lease"})
+	c, err := New(Options{Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: w, Config: e.config, Name: "lease", Server: e.server})
 	if err != nil {
 		e.Fatal(err)
 	}

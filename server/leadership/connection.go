@@ -14,7 +14,8 @@ import (
 
 // dialer opens connections that end with the leadership. Their end is no ordinary one: what was written, and
 // has not arrived, is thrown away. Else the kernel goes on to deliver it, and a request that a
-// leader wrote into a network that was cut arrives when that is whole again, and somebody else leads.
+// leader wrote into a network that was cut arrives when that is whole again, and somebody else leads. So it is when the process
+// is killed.
 func (f *Fence) dialer(dial connrotation.DialFunc) connrotation.DialFunc {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // as client-go does
@@ -22,6 +23,7 @@ func (f *Fence) dialer(dial connrotation.DialFunc) connrotation.DialFunc {
 	all := connrotation.NewDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
 		opened, err := dial(ctx, network, address)
 		if tcp, ok := opened.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
 			return &connection{tcp, f}, err
 		}
 		return opened, err
@@ -38,8 +40,8 @@ type connection struct {
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
-	if c.fence.over.Err() != nil {
-		_ = c.SetLinger(0) // it may be closed already
+	if c.fence.over.Err() == nil {
+		_ = c.SetLinger(-1) // an ordinary end; it may be closed already
 	}
 	return c.TCPConn.Close()
 }

@@ -18,12 +18,13 @@ import (
 func TestWhatALeaderWroteDoesNotArriveLater(t *testing.T) {
 	const written = 64 << 10
 	for name, test := range map[string]struct {
-		end   func(*Fence, net.Conn)
+		end   func(f *Fence, c, below net.Conn)
 		whole bool
 	}{
-		"when the fence closes":                       {end: func(f *Fence, _ net.Conn) { f.shut(ErrLost) }},
-		"when the connection is closed by who has it": {end: func(f *Fence, c net.Conn) { f.shut(ErrLost); c.Close() }},
-		"but arrives while it leads":                  {end: func(_ *Fence, c net.Conn) { c.Close() }, whole: true},
+		"when the fence closes":                       {end: func(f *Fence, _, _ net.Conn) { f.shut(ErrLost) }},
+		"when the connection is closed by who has it": {end: func(f *Fence, c, _ net.Conn) { f.shut(ErrLost); c.Close() }},
+		"but arrives while it leads":                  {end: func(_ *Fence, c, _ net.Conn) { c.Close() }, whole: true},
+		"when the process is killed":                  {end: func(_ *Fence, _, below net.Conn) { below.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
@@ -35,8 +36,10 @@ func TestWhatALeaderWroteDoesNotArriveLater(t *testing.T) {
 			}
 			defer listener.Close()
 			m := newMachine()
+			var below net.Conn
 			dial := m.fence.dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
 				opened, err := new(net.Dialer).DialContext(ctx, network, address)
+				below = opened
 				if err == nil {
 					err = opened.(*net.TCPConn).SetWriteBuffer(4 * written)
 				}
@@ -55,7 +58,7 @@ func TestWhatALeaderWroteDoesNotArriveLater(t *testing.T) {
 			if n, err := conn.Write(make([]byte, written)); n != written || err != nil {
 				t.Fatalf("%d bytes were written, with error %v", n, err)
 			}
-			test.end(m.fence, conn)
+			test.end(m.fence, conn, below)
 			for conn.SetDeadline(time.Time{}) == nil { // it is not closed yet
 				runtime.Gosched()
 			}

@@ -9,6 +9,9 @@ import (
 // ErrIneligible ends a process that must not lead any more, though it still had the lease.
 var ErrIneligible = errors.New("the kube-scheduler beside this replica does not lead any more")
 
+// ErrTakingOver is why a process that may lead does not yet.
+var ErrTakingOver = errors.New("this replica is about to lead: the lease of the leader before has not been given back, or run out, yet")
+
 // ErrUnknown is why a process is not ready that does not know yet whether it may lead.
 var ErrUnknown = errors.New("it is not known yet whether the kube-scheduler beside this replica leads")
 

@@ -3,6 +3,7 @@ package leadership
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +119,38 @@ func TestAReplicaGivesTheLeaseBackWhenAnotherSchedulerLeads(t *testing.T) {
 	})
 }
 
+func TestAReplicaTakesTheLeaseAsSoonAsItIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		first, second := e.ledByTheFirst()
+		<-time.After(time.Minute)
+		second.scheduler.Set(true)
+		<-time.After(e.config.RetryPeriod() * 3 / 2)
+		first.scheduler.Set(false)
+		<-first.ended
+		second.leads(e, freePoll+time.Millisecond)
+		second.ends(e)
+	})
+}
+
+func TestHowOftenTheLeaseIsReadThatIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newElection(t)
+		_, second := e.ledByTheFirst()
+		var reads atomic.Int32
+		second.way.meets(func(context.Context, string) (time.Duration, error) { reads.Add(1); return 0, nil })
+		second.scheduler.Set(true)
+		<-time.After(e.config.LeaseDuration.Duration)
+		if reads, most := int(reads.Swap(0)), int(e.config.LeaseDuration.Duration/freePoll)+1; reads > most {
+			t.Errorf("in %s it is read %d times, want at most %d", e.config.LeaseDuration.Duration, reads, most)
+		}
+		<-time.After(time.Minute)
+		if reads, most := int(reads.Load()), int(time.Minute/e.config.RetryPeriod()); reads > most {
+			t.Errorf("in the minute after it is read %d times, want at most %d", reads, most)
+		}
+	})
+}
+
 // Both leases run out at a time when a machine is lost. Who stood by has counted the silence, and does not begin to count
 // when its scheduler leads.
 func TestWhoStoodByDoesNotWaitAnewForALeaseThatHasRunOut(t *testing.T) {
@@ -226,7 +259,7 @@ func TestWhyAReplicaWaitsIsSaid(t *testing.T) {
 		t.Errorf("while no scheduler leads: %v", err)
 	}
 	options.Eligibility.Set(true)
-	if err := c.Waits(); !errors.Is(err, ErrNotLeader) {
+	if err := c.Waits(); !errors.Is(err, ErrTakingOver) {
 		t.Errorf("while its scheduler leads: %v", err)
 	}
 }

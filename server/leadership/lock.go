@@ -16,7 +16,8 @@ type lock struct {
 	resourcelock.Interface
 	fence       *Fence
 	duration    time.Duration // after which the lease of one who is silent may be taken
-	eligibility *Eligibility  // nil for always
+	seat        *seat
+	eligibility *Eligibility // nil for always
 
 	seen    resourcelock.LeaderElectionRecord // what the lease said last
 	raw     []byte
@@ -41,16 +42,24 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return l.known(record), raw, l.closed()
 }
 
-// known is a record of one who has been silent for too long without its holder. The elector would begin to count when it
-// begins to run, and one who stood by has counted before.
+// known is a record without its holder, where that is known to be gone, or has been silent for too long.
 func (l *lock) known(record *resourcelock.LeaderElectionRecord) *resourcelock.LeaderElectionRecord {
-	lasts := max(l.duration, time.Duration(record.LeaseDurationSeconds)*time.Second)
-	if l.eligibility == nil || record.HolderIdentity == l.Identity() || l.fence.clock.Since(l.changed) < lasts {
+	if record.HolderIdentity == l.Identity() {
+		return record
+	}
+	if left, gone := l.seat.left(record.HolderIdentity); (!gone || left > 0) && !l.silent(record) {
 		return record
 	}
 	free := *record
 	free.HolderIdentity = ""
 	return &free
+}
+
+// silent reports whether a record has not changed for too long. The elector would begin to count when it begins to run, and a
+// process that stood by has counted before.
+func (l *lock) silent(record *resourcelock.LeaderElectionRecord) bool {
+	lasts := max(l.duration, time.Duration(record.LeaseDurationSeconds)*time.Second)
+	return l.eligibility != nil && l.fence.clock.Since(l.changed) >= lasts
 }
 
 // Create implements [resourcelock.Interface]. A lease that was deleted is not taken as long as the

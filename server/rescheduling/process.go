@@ -124,7 +124,7 @@ func connect(o *Options, lease string) (*app.API, error) {
 		return nil, fmt.Errorf("clientConnection: %w", err)
 	}
 	election, err := app.NewElection(app.ElectionOptions{
-		Registerer: o.Registry, Leases: leases, Config: o.Config.LeaderElection, Name: lease,
+		Registerer: o.Registry, Leases: leases, Config: o.Config.LeaderElection, Name: lease, Server: connection.Host,
 	})
 	if err != nil {
 		return nil, err

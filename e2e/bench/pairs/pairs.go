@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -19,6 +20,8 @@ import (
 type Options struct {
 	// Count is how many there are.
 	Count int
+	// Alone has kube-schedulers run that call no muster, for comparison.
+	Alone bool
 	// Patient has kube-scheduler and muster elect their leaders by their own times, and not by shorter ones.
 	Patient  bool
 	Progress io.Writer
@@ -40,22 +43,9 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, o Options) (p *Pa
 			p.Stop()
 		}
 	}()
-	binary, err := binaries.BuildMuster(ctx, o.Progress)
+	schedulers, err := p.configure(ctx, cp)
 	if err != nil {
 		return p, err
-	}
-	var schedulers []controlplane.SchedulerOptions
-	for i := range o.Count {
-		server, err := muster.Start(ctx, o.muster(cp, binary, i))
-		if err != nil {
-			return p, err
-		}
-		p.beside = append(p.beside, keep(server))
-		config, err := server.SchedulerConfig(ctx)
-		if err != nil {
-			return p, err
-		}
-		schedulers = append(schedulers, controlplane.SchedulerOptions{Config: config, Host: host(i), Patient: o.Patient})
 	}
 	client, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
@@ -64,6 +54,31 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, o Options) (p *Pa
 	p.witness = &witness{leases: client.CoordinationV1().Leases(leaseNamespace), seen: make([]sight, o.Count)}
 	p.schedulers, err = cp.StartSchedulerReplicas(ctx, schedulers...)
 	return p, err
+}
+
+// configure returns how the kube-schedulers are run, and starts the musters beside them, if there are to be any.
+func (p *Pairs) configure(ctx context.Context, cp *controlplane.ControlPlane) (schedulers []controlplane.SchedulerOptions, err error) {
+	for i := range p.options.Count {
+		schedulers = append(schedulers, controlplane.SchedulerOptions{Host: host(i), Patient: p.options.Patient})
+	}
+	if p.options.Alone {
+		return schedulers, nil
+	}
+	binary, err := binaries.BuildMuster(ctx, p.options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	for i := range schedulers {
+		server, err := muster.Start(ctx, p.options.muster(cp, binary, i))
+		if err != nil {
+			return nil, err
+		}
+		p.beside = append(p.beside, keep(server))
+		if schedulers[i].Config, err = server.SchedulerConfig(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return schedulers, nil
 }
 
 func host(i int) string { return fmt.Sprintf("host-%d", i) }
@@ -104,6 +119,11 @@ const (
 // Events are all that there are.
 func Events() []Event { return []Event{SchedulerDies, MusterDies, HostIsLost, PodIsReplaced} }
 
+// Events are the ones that can happen to these pairs.
+func (p *Pairs) Events() []Event {
+	return slices.DeleteFunc(Events(), func(e Event) bool { return p.options.Alone && e == MusterDies })
+}
+
 // Meet has something happen to a pair, and calls bound, which returns when a pod is bound that was created since. Who plans
 // meanwhile is watched.
 func (p *Pairs) Meet(ctx context.Context, i int, e Event, bound func(context.Context) error) error {
@@ -123,17 +143,30 @@ func (p *Pairs) meet(ctx context.Context, i int, e Event, bound func(context.Con
 		p.schedulers.Kill(i)
 		return errors.Join(p.schedulers.Start(ctx, i), bound(ctx))
 	case MusterDies:
-		return errors.Join(p.beside[i].crash(true), bound(ctx))
+		return errors.Join(p.at(i, func(k *keeper) error { return k.crash(true) }), bound(ctx))
 	case HostIsLost:
 		p.schedulers.Kill(i)
-		err := errors.Join(p.beside[i].crash(false), bound(ctx))
-		return errors.Join(err, p.beside[i].start(ctx), p.schedulers.Start(ctx, i))
+		err := errors.Join(p.at(i, func(k *keeper) error { return k.crash(false) }), bound(ctx))
+		return errors.Join(err, p.again(ctx, i))
 	case PodIsReplaced:
 		p.schedulers.End(i)
-		p.beside[i].stop()
-		return errors.Join(bound(ctx), p.beside[i].start(ctx), p.schedulers.Start(ctx, i))
+		err := p.at(i, func(k *keeper) error { k.stop(); return nil })
+		return errors.Join(err, bound(ctx), p.again(ctx, i))
 	}
 	return fmt.Errorf("unknown event %q", e)
+}
+
+// at has something be done with the muster of a pair, if it has one.
+func (p *Pairs) at(i int, do func(*keeper) error) error {
+	if i >= len(p.beside) {
+		return nil
+	}
+	return do(p.beside[i])
+}
+
+// again starts a pair that was ended.
+func (p *Pairs) again(ctx context.Context, i int) error {
+	return errors.Join(p.at(i, func(k *keeper) error { return k.start(ctx) }), p.schedulers.Start(ctx, i))
 }
 
 // Stop ends all of them.
