@@ -127,7 +127,8 @@ func (c *cluster) awaitControllers() {
 		if err != nil {
 			return err
 		}
-		for _, account := range []string{"disruption-controller", "replicaset-controller", "root-ca-cert-publisher", "service-account-controller"} {
+		made := []string{"disruption-controller", "replicaset-controller", "root-ca-cert-publisher", "service-account-controller"}
+		for _, account := range made {
 			if _, err := c.Client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(c.Context(), account, metav1.GetOptions{}); err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ func TestACallWaitsForAProcessThatIsAboutToAnswer(t *testing.T) {
 }
 
 func TestForHowLongACallWaits(t *testing.T) {
-	known, standingBy := leadership.NewEligibility(), leadership.NewEligibility()
+	unknown, known, standingBy := leadership.NewEligibility(), leadership.NewEligibility(), leadership.NewEligibility()
 	known.Set(true)
 	standingBy.Know()
 	for name, test := range map[string]struct {
@@ -74,7 +74,7 @@ func TestForHowLongACallWaits(t *testing.T) {
 		"while its view is not complete":               {election: newCandidate(t, nil), unsynced: true, want: ErrNotSynced, at: awaitServing},
 		"while another replica leads":                  {election: newCandidate(t, nil), want: leadership.ErrNotLeader},
 		"while it may lead":                            {election: newCandidate(t, known), want: leadership.ErrTakingOver, at: awaitServing},
-		"while it does not know whether it may":        {election: newCandidate(t, leadership.NewEligibility()), want: leadership.ErrUnknown, at: awaitServing},
+		"while it does not know whether it may":        {election: newCandidate(t, unknown), want: leadership.ErrUnknown, at: awaitServing},
 		"while it stands by, as it may not know yet":   {election: newCandidate(t, standingBy), want: leadership.ErrStandingBy, at: awaitServing},
 		"while it stops, though its view is not whole": {election: newCandidate(t, nil), unsynced: true, stops: true, want: ErrNotSynced},
 	} {

@@ -8,23 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/kubernetes/fake"
-
-	"muster.dev/muster/api/config"
 	"muster.dev/muster/server/leadership"
 )
 
 func TestAProcessStandsByReadyAndStopsInOrderWhenItMayNotLeadAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eligibility := leadership.NewEligibility()
-		election, err := NewElection(ElectionOptions{
-			Registerer: prometheus.NewRegistry(), Leases: fake.NewClientset().CoordinationV1(), Config: config.Default().LeaderElection,
-			Name: "muster", Eligibility: eligibility,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		election := newCandidate(t, eligibility)
 		readiness := NewReadiness(ReadinessOptions{Synced: func() bool { return true }, Election: election})
 		if err := readiness.Ready(); !errors.Is(err, leadership.ErrUnknown) {
 			t.Errorf("before it knows whether it may lead: %v", err)

@@ -121,7 +121,9 @@ type replica struct {
 func (e *election) runs(linger func()) *replica {
 	e.Helper()
 	w := &way{LeaseInterface: e.CoordinationV1().Leases(e.config.ResourceNamespace)}
-	c, err := New(Options{Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: w, Config: e.config, Name: "lease", Server: e.server})
+	c, err := New(Options{
+		Registerer: prometheus.NewRegistry(), Clock: clock.RealClock{}, Leases: w, Config: e.config, Name: "lease", Server: e.server,
+	})
 	if err != nil {
 		e.Fatal(err)
 	}
