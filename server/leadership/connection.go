@@ -14,8 +14,8 @@ import (
 
 // dialer opens connections that end with the leadership. Their end is no ordinary one: what was written, and
 // has not arrived, is thrown away. Else the kernel goes on to deliver it, and a request that a
-// leader wrote into a network that was cut arrives when that is whole again, and somebody else leads. So it is when the process
-// is killed.
+// leader wrote into a network that was cut arrives when that is whole again, and somebody else leads. The same holds for a
+// process that is killed: the kernel closes its connections then.
 func (f *Fence) dialer(dial connrotation.DialFunc) connrotation.DialFunc {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // as client-go does

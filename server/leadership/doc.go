@@ -17,6 +17,10 @@
 // a [Fence.Guard] configuration do not send them, and give them up, when the fence is closed. What is
 // on its way at that moment has a third of leaseDuration to arrive.
 //
+// Others need not wait where the kernel says that the leader is gone. On Linux a leader has a seat, which one process of a network
+// namespace has at a time and keeps until it has ended. A process that starts in its place takes the seat, and a second later the
+// lease: see seat.
+//
 // A [Candidate] runs for the lease with client-go's leaderelection. Asked to stop, it has the work end
 // first, closes the fence, and gives the lease back then:
 //

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/e2e/process"
@@ -36,6 +39,39 @@ func (r *cellRun) costs(ctx context.Context) (c costs, err error) {
 		}
 	}
 	return c, nil
+}
+
+// writes is how many requests to write to pods the API server has had since it started, except to create one.
+func (r *cellRun) writes(ctx context.Context) (count float64, err error) {
+	text, err := r.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the API server's metrics: %w", err)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		return 0, fmt.Errorf("read the API server's metrics: %w", err)
+	}
+	for _, m := range families["apiserver_request_total"].GetMetric() {
+		labels := map[string]string{}
+		for _, label := range m.GetLabel() {
+			labels[label.GetName()] = label.GetValue()
+		}
+		if labels["resource"] == "pods" && isWrite(labels["verb"], labels["subresource"]) {
+			count += m.GetCounter().GetValue()
+		}
+	}
+	return count, nil
+}
+
+func isWrite(verb, subresource string) bool {
+	switch verb {
+	case "PUT", "PATCH", "APPLY":
+		return true
+	case "POST":
+		return subresource != ""
+	}
+	return false
 }
 
 // calmDown returns when the control plane is idle, so that no cell pays for the one before it.

@@ -40,6 +40,8 @@ func (r results) printFigures(out io.Writer) {
 	if near := (cell{caseRacks, contender.Near}); r.has(contender.Near, caseRacks) {
 		figures.Print(out, "topology_start_vs_without", 2, figures.Median(dividing(r.of(near, seconds), ours(caseRacks, seconds))))
 	}
+	r.printWrites(figure, withMuster, "")
+	r.printWrites(figure, contender.Native, "native_")
 	r.printContended(figure, withMuster, "")
 	if c := caseStandoff; r.has(contender.Native, c) {
 		figure("native_waiting_cpu_s", 2, figures.Median(natives(c, cpu)))
@@ -79,6 +81,7 @@ func (r results) printAhead(figure func(name string, digits int, value float64),
 		own("vs_native", 2, figures.Median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
 		own("effort_vs_native", 2, figures.Median(dividing(r.of(cell{c, who}, effort), r.of(cell{c, contender.Native}, effort))))
 	}
+	r.printWrites(figure, who, prefix)
 	if c := caseThousand; r.has(who, c) {
 		own("1000_vs_native", 2, figures.Median(dividing(r.of(cell{c, contender.Native}, seconds), r.of(cell{c, who}, seconds))))
 	}
@@ -87,6 +90,13 @@ func (r results) printAhead(figure func(name string, digits int, value float64),
 		own("neighbour_p99_ratio", 2, figures.Median(r.of(cell{c, who}, delay)))
 	}
 	own("partial", 0, r.partial(who))
+}
+
+// printWrites prints how often each member of many gangs was written to.
+func (r results) printWrites(figure func(name string, digits int, value float64), who contender.Contender, prefix string) {
+	if per := r.of(cell{caseMany, who}, writes); len(per) > 0 && figures.Median(per) > 0 {
+		figure(prefix+"writes_per_member", 2, figures.Median(per))
+	}
 }
 
 // printContended prints how a contender with muster fares where gangs wait for each other.

@@ -24,6 +24,8 @@ type measurement struct {
 	took time.Duration
 	// effort is the CPU time of everything that was at work meanwhile.
 	effort time.Duration
+	// writes is how many requests were made to write to a member.
+	writes float64
 	// whole is how many mixed gangs were bound whole.
 	whole int
 	// partial is how many gangs were bound in part at the end.
@@ -44,6 +46,9 @@ func (m measurement) String() string {
 	}
 	if m.effort > 0 {
 		text += fmt.Sprintf("  %.2f CPU seconds", m.effort.Seconds())
+	}
+	if m.writes > 0 {
+		text += fmt.Sprintf("  %.2f writes per member", m.writes)
 	}
 	if m.waiting != (costs{}) {
 		text += fmt.Sprintf("  waiting: %.2f CPU seconds, %d failed attempts", m.waiting.cpu.Seconds(), m.waiting.failed)
@@ -73,6 +78,7 @@ func seconds(m measurement) float64 { return m.took.Seconds() }
 func effort(m measurement) float64  { return m.effort.Seconds() }
 func cpu(m measurement) float64     { return m.waiting.cpu.Seconds() }
 func failed(m measurement) float64  { return float64(m.waiting.failed) }
+func writes(m measurement) float64  { return m.writes }
 func whole(m measurement) float64   { return float64(m.whole) }
 func delay(m measurement) float64   { return m.beside.Seconds() / m.alone.Seconds() }
 

@@ -84,6 +84,12 @@ func TestFigures(t *testing.T) {
 			"ahead_extender_vs_native=0.50", "ahead_extender_effort_vs_native=2.00", "ahead_extender_partial=0",
 			"partial=0", "native_partial=0",
 		}},
+		"writes": {results{
+			{caseMany, contender.Native}: {{took: 4 * time.Second, writes: 1}}, {caseMany, ahead}: {{took: 2 * time.Second, writes: 3}},
+		}, []string{
+			"native_writes_per_member=1.00", "ahead_vs_native=2.00", "ahead_writes_per_member=3.00",
+			"ahead_partial=0", "partial=0", "native_partial=0",
+		}},
 		"neighbours": {results{
 			{caseNeighbours, contender.Native}: {{beside: 30 * time.Millisecond, alone: 10 * time.Millisecond}},
 			{caseNeighbours, withMuster}:       {{beside: 11 * time.Millisecond, alone: 10 * time.Millisecond, partial: 1}},

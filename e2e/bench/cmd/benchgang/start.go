@@ -11,11 +11,20 @@ func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
 	if err != nil {
 		return came, err
 	}
+	written, err := r.writes(ctx)
+	if err != nil {
+		return came, err
+	}
 	if came.took, err = r.start(ctx, r.gangs.count); err != nil {
 		return came, err
 	}
 	after, err := r.effort()
+	if err != nil {
+		return came, err
+	}
 	came.effort = after - before
+	came.writes, err = r.writes(ctx)
+	came.writes = (came.writes - written) / float64(r.gangs.count*r.gangs.size)
 	return came, err
 }
 
