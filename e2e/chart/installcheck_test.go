@@ -121,11 +121,11 @@ func (c *cluster) awaitControllers() {
 			return err
 		}
 		namespaces, err := c.Client.CoreV1().Namespaces().List(c.Context(), metav1.ListOptions{})
-		if err == nil && len(roots.Items) < len(namespaces.Items) {
-			err = fmt.Errorf("%d of %d namespaces have the certificate of the cluster", len(roots.Items), len(namespaces.Items))
-		}
 		if err != nil {
 			return err
+		}
+		if len(roots.Items) < len(namespaces.Items) {
+			return fmt.Errorf("%d of %d namespaces have the certificate of the cluster", len(roots.Items), len(namespaces.Items))
 		}
 		made := []string{"disruption-controller", "replicaset-controller", "root-ca-cert-publisher", "service-account-controller"}
 		for _, account := range made {

@@ -1,10 +1,13 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	dto "github.com/prometheus/client_model/go"
 
 	"muster.dev/muster/e2e/binaries"
 )
@@ -76,4 +79,17 @@ func featureGates(set map[string]bool) []string {
 	}
 	slices.Sort(gates)
 	return []string{"--feature-gates=" + strings.Join(gates, ",")}
+}
+
+// APIServerMetrics reads all metrics of the API server, by name.
+func (cp *ControlPlane) APIServerMetrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	text, err := cp.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the API server's metrics: %w", err)
+	}
+	families, err := parseMetrics(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("parse the API server's metrics: %w", err)
+	}
+	return families, nil
 }

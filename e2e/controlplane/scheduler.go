@@ -97,14 +97,18 @@ func (cp *ControlPlane) SchedulerMetrics(ctx context.Context) (map[string]*dto.M
 
 func metricsAt(ctx context.Context, port int) (families map[string]*dto.MetricFamily, err error) {
 	err = get(ctx, selfSigned, secure(port, "/metrics"), func(body io.Reader) (err error) {
-		parser := expfmt.NewTextParser(model.UTF8Validation)
-		families, err = parser.TextToMetricFamilies(body)
+		families, err = parseMetrics(body)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the scheduler's metrics: %w", err)
 	}
 	return families, nil
+}
+
+func parseMetrics(text io.Reader) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(text)
 }
 
 // StopScheduler ends the scheduler as a crash would.

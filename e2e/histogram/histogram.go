@@ -10,7 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Sum is a sum of Prometheus histograms of durations with the same buckets. The zero value is that of none.
+// Sum adds Prometheus histograms of durations that have the same buckets. The zero value has no durations.
 type Sum struct {
 	// Count is how many durations there are.
 	Count      uint64

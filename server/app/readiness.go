@@ -77,14 +77,14 @@ const (
 // kube-scheduler leaves alone for a second and more each pod that it tried.
 func (r *Readiness) Await(ctx context.Context) error {
 	err := r.Serving()
-	if !r.about(err) {
+	if err == nil || !r.about(err) {
 		return err
 	}
 	look := time.NewTicker(servingPoll)
 	defer look.Stop()
 	ctx, enough := context.WithTimeout(ctx, awaitServing)
 	defer enough()
-	for r.about(err) {
+	for err != nil && r.about(err) {
 		select {
 		case <-ctx.Done():
 			return err
@@ -95,11 +95,11 @@ func (r *Readiness) Await(ctx context.Context) error {
 	return err
 }
 
-// about reports whether a process that does not answer calls may do so soon. The caller may be the kube-scheduler beside it, which
-// knows first that it leads.
+// about reports whether a process that does not answer calls for a reason may do so soon. The caller may be the kube-scheduler
+// beside it, which knows first that it leads.
 func (r *Readiness) about(err error) bool {
 	soon := []error{ErrNotSynced, ErrBeginning, leadership.ErrTakingOver, leadership.ErrUnknown, leadership.ErrStandingBy}
-	return err != nil && !r.stopping.Load() && slices.ContainsFunc(soon, func(e error) bool { return errors.Is(err, e) })
+	return !r.stopping.Load() && slices.ContainsFunc(soon, func(e error) bool { return errors.Is(err, e) })
 }
 
 // Ready is why no new calls should be sent here, nil when they may, and where the process stands by, as nobody calls it

@@ -158,8 +158,10 @@ func (c *Candidate) awaitFree(ctx context.Context) bool {
 // Run runs for the lease until the context ends. When it is won, lead is called, once, with a context
 // that ends with that of Run or when the lease is lost. It says whether everything has ended that only
 // the leader may do: then the lease is given back, so that another one leads at once. Else it runs
-// out. Run returns the error of lead, and [ErrLost] when the lease was lost: the process must end, as
-// another one may lead already. A Candidate can be run once.
+// out, or the process that takes the seat of this one takes it.
+//
+// Run returns the error of lead, and [ErrLost] when the lease was lost: the process must end, as another
+// one may lead already. A Candidate can be run once.
 func (c *Candidate) Run(ctx context.Context, lead func(context.Context, Term) (clean bool, err error)) error {
 	if !c.standBy(ctx) || !c.awaitFree(ctx) {
 		c.fence.shut(ErrResigned)

@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// inheritAfter is how long a process has had its seat before it takes over from the one that had it before: what that one had sent
-// has arrived by then, or never does.
+// inheritAfter is how long a process has its seat before it takes over from the former one: the time in which the API server is to
+// do what it had received from that one. Nothing enforces it.
 const inheritAfter = time.Second
 
 // seat is held for a lease by one process of a network namespace, from its start until it is gone. It is a name that the

@@ -12,18 +12,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// former is a process that had the seat of a lease, as the kernel sees it.
-type former struct {
-	seat     string
-	holds    net.Listener
-	election *election
-}
-
 // serverOf is an address for one test alone: the seats of a test process are free again when it ends.
 func serverOf(t *testing.T) string { return "https://" + t.Name() + string(uuid.NewUUID()) }
 
-// former has the lease held by another process, and its seat.
-func (e *election) former(server string) *former {
+// former has another process hold the lease and its seat, until it dies.
+func (e *election) former(server string) (dies func()) {
 	e.Helper()
 	name := seatName(e.host(), server, e.config.ResourceNamespace, "lease")
 	holds, err := net.Listen("unix", "@muster/"+name)
@@ -42,17 +35,14 @@ func (e *election) former(server string) *former {
 	if err := e.Tracker().Add(lease); err != nil {
 		e.Fatal(err)
 	}
-	return &former{name, holds, e}
+	return func() { holds.Close() }
 }
-
-// dies has the kernel take the seat back.
-func (f *former) dies() { f.holds.Close() }
 
 func TestAProcessTakesOverAtOnceFromTheOneInWhosePlaceItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
 		e.server = serverOf(t)
-		e.former(e.server).dies()
+		e.former(e.server)()
 		began := time.Now()
 		next := e.runs(nil)
 		term := <-next.led
@@ -80,9 +70,9 @@ func TestAProcessWaitsForTheLeaseOfOneThatMayBeAlive(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newElection(t)
 				e.server = serverOf(t)
-				former := e.former(e.server)
+				dies := e.former(e.server)
 				if !test.frozen {
-					former.dies()
+					dies()
 				}
 				switch test.server {
 				case "":
@@ -108,11 +98,11 @@ func TestASeatThatIsFreeLaterIsTakenThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newElection(t)
 		e.server = serverOf(t)
-		former := e.former(e.server)
+		dies := e.former(e.server)
 		began := time.Now()
 		next := e.runs(nil)
 		<-time.After(e.config.RetryPeriod())
-		former.dies()
+		dies()
 		<-next.led
 		if after := time.Since(began); after < e.config.RetryPeriod()+inheritAfter || after >= e.config.LeaseDuration.Duration {
 			t.Errorf("it leads after %s", after)
@@ -125,7 +115,7 @@ func TestASeatThatIsFreeLaterIsTakenThen(t *testing.T) {
 	})
 }
 
-// TestOnlyOneWhoHadTheSeatFromItsStartIsKnownByIt: what says that a process is gone is that its seat is free.
+// A process without the seat must not be known by it: the free seat would not say that the process is gone.
 func TestOnlyOneWhoHadTheSeatFromItsStartIsKnownByIt(t *testing.T) {
 	clock := clock.RealClock{}
 	server := serverOf(t)

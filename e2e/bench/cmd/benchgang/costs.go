@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"muster.dev/muster/e2e/process"
@@ -43,14 +40,9 @@ func (r *cellRun) costs(ctx context.Context) (c costs, err error) {
 
 // writes is how many requests to write to pods the API server has had since it started, except to create one.
 func (r *cellRun) writes(ctx context.Context) (count float64, err error) {
-	text, err := r.Client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	families, err := r.APIServerMetrics(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read the API server's metrics: %w", err)
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-	if err != nil {
-		return 0, fmt.Errorf("read the API server's metrics: %w", err)
+		return 0, err
 	}
 	for _, m := range families["apiserver_request_total"].GetMetric() {
 		labels := map[string]string{}

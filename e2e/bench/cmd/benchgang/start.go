@@ -22,9 +22,8 @@ func startAll(ctx context.Context, r *cellRun) (came measurement, err error) {
 	if err != nil {
 		return came, err
 	}
-	came.effort = after - before
-	came.writes, err = r.writes(ctx)
-	came.writes = (came.writes - written) / float64(r.gangs.count*r.gangs.size)
+	now, err := r.writes(ctx)
+	came.effort, came.writes = after-before, (now-written)/float64(r.gangs.count*r.gangs.size)
 	return came, err
 }
 

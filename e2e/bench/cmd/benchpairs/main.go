@@ -125,23 +125,27 @@ func meet(ctx context.Context, running *pairs.Pairs, cluster *pairs.Cluster, eve
 }
 
 func printFigures(out io.Writer, took, alone map[pairs.Event][]time.Duration) {
-	all := say(out, "", took)
-	stock := say(out, "stock_", alone)
+	all, shared := printEvents(out, "", took), []time.Duration{}
+	stock := printEvents(out, "stock_", alone)
 	say := func(name string, took time.Duration) {
 		fmt.Fprintf(out, "figure failover_%s=%d\n", name, took.Milliseconds())
 	}
 	say("ms_p99", figures.Quantile(all, 99))
 	say("ms_median", figures.Quantile(all, 50))
 	say("stock_ms_median", figures.Quantile(stock, 50))
-	for _, event := range []pairs.Event{pairs.SchedulerDies, pairs.HostIsLost} {
+	for _, event := range pairs.Events() {
 		if len(took[event]) > 0 && len(alone[event]) > 0 {
+			shared = append(shared, took[event]...)
 			say(string(event)+"_beyond_stock_ms", figures.Quantile(took[event], 50)-figures.Quantile(alone[event], 50))
 		}
 	}
+	if len(shared) > 0 { // else the pairs met other events than stock did
+		say("beyond_stock_ms", figures.Quantile(shared, 50)-figures.Quantile(stock, 50))
+	}
 }
 
-// say prints how long no pod was bound after each event, and returns all of these times.
-func say(out io.Writer, who string, took map[pairs.Event][]time.Duration) (all []time.Duration) {
+// printEvents prints how long no pod was bound after each event, and returns all of these times.
+func printEvents(out io.Writer, who string, took map[pairs.Event][]time.Duration) (all []time.Duration) {
 	for _, event := range pairs.Events() {
 		if of := took[event]; len(of) > 0 {
 			all = append(all, of...)
