@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -114,4 +116,15 @@ func became(condition corev1.PodConditionType, at int64) func(*corev1.Pod) {
 			Type: condition, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Unix(at, 0),
 		})
 	}
+}
+
+// gangs are a custom resource.
+var gangs = schema.GroupVersionResource{Group: "muster.dev", Version: "v1alpha1", Resource: "podgroups"}
+
+func gang(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "muster.dev/v1alpha1",
+		"kind":       "PodGroup",
+		"metadata":   map[string]any{"namespace": "default", "name": name},
+	}}
 }

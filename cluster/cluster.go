@@ -1,7 +1,7 @@
 // Package cluster is the one view of the Kubernetes cluster that every part of
 // muster shares.
 //
-// Events (from the informers of a [Watcher], from a dump by [Cluster.Load], or
+// Events (from the informers of a watch.Watcher, from a dump by [Cluster.Load], or
 // from muster's own decisions) are applied one after the other by a single
 // writer, which publishes immutable [Snapshot]s:
 //
@@ -58,7 +58,7 @@ type Options struct {
 	AssumeTTL time.Duration
 	// Affiliator says to what pods belong; to nothing when nil.
 	Affiliator Affiliator
-	// Live says that a Watcher fills the view, which may show the owner of a pod after the pod. Else the view has
+	// Live says that a watch fills the view, which may show the owner of a pod after the pod. Else the view has
 	// everything at once.
 	Live bool
 	// Clock says when assumptions expire; by default the real one.
@@ -85,7 +85,7 @@ type Cluster struct {
 }
 
 // New returns an empty cluster. Fill it with Set and Delete, from informers
-// (see [Watcher]) or from a dump (see [Cluster.Load]).
+// (see package watch) or from a dump (see [Cluster.Load]).
 func New(o Options) *Cluster {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -235,7 +235,6 @@ func (c *Cluster) FollowPods(follow func(PodState)) (stop func()) {
 
 type metrics struct {
 	assumed     *prometheus.CounterVec
-	watchErrors *prometheus.CounterVec
 	ownersAsked *prometheus.CounterVec
 }
 
@@ -245,10 +244,6 @@ func newMetrics() *metrics {
 			Name: "muster_cluster_assumptions_total",
 			Help: "Assumed pods by what became of them: confirmed, refuted, released or expired.",
 		}, []string{"outcome"}),
-		watchErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "muster_cluster_watch_errors_total",
-			Help: "Lists and watches that the API server refused or did not answer, by resource.",
-		}, []string{"resource"}),
 		ownersAsked: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "muster_cluster_owners_asked_total",
 			Help: "Owners of pods that no watch had shown and the API server was asked for, by its answer: present, absent, denied or failed.",
@@ -274,7 +269,6 @@ func (m *metrics) register(r prometheus.Registerer, c *Cluster) {
 	}
 	r.MustRegister(
 		m.assumed,
-		m.watchErrors,
 		m.ownersAsked,
 		counted("muster_cluster_nodes", "Nodes in the view of the cluster.", func() int { return len(c.view.index) }),
 		counted("muster_cluster_placed_pods", "Pods that count on a node, assumed ones included.", func() int { return len(c.ledger.placed) }),

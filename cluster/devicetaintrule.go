@@ -2,10 +2,7 @@
 
 package cluster
 
-import (
-	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/client-go/kubernetes"
-)
+import resourcev1 "k8s.io/api/resource/v1"
 
 // DeviceTaintRule taints devices beside what their ResourceSlices say. The API of Kubernetes has it since 1.37.
 type DeviceTaintRule = resourcev1.DeviceTaintRule
@@ -15,10 +12,3 @@ type DeviceTaintRuleSpec = resourcev1.DeviceTaintRuleSpec
 
 // DeviceTaintSelector selects the devices that match all fields it sets.
 type DeviceTaintSelector = resourcev1.DeviceTaintSelector
-
-func taintRuleSources(client kubernetes.Interface) []source {
-	return []source{{
-		resource: "devicetaintrules", example: &DeviceTaintRule{}, optional: true,
-		calls: listWatch(client.ResourceV1().DeviceTaintRules(), ""),
-	}}
-}

@@ -6,7 +6,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 )
 
 // DeviceTaintRule stands for what the API of Kubernetes 1.36 lacks, where tests compile with that: none is read.
@@ -33,5 +32,3 @@ func (r *DeviceTaintRule) DeepCopyObject() runtime.Object {
 	r.ObjectMeta.DeepCopyInto(&next.ObjectMeta)
 	return &next
 }
-
-func taintRuleSources(kubernetes.Interface) []source { return nil }

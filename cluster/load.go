@@ -63,7 +63,7 @@ func (c *Cluster) Load(paths []string, stdin io.Reader, custom ...CustomKind) (*
 // podGroups returns the kinds of PodGroups, which are kept.
 func podGroups(c *Cluster) (kinds []CustomKind) {
 	for _, resource := range v1alpha1.Resources() {
-		kept := keepCustom(c, resource)
+		kept := c.KeepCustom(resource)
 		kinds = append(kinds, CustomKind{
 			Kind: resource.GroupVersion().WithKind(v1alpha1.Kind), Resource: resource, Handler: CustomHandler{
 				Trim: Trim,

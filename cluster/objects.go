@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -44,7 +45,7 @@ type Objects struct {
 	Topologies             Table[TopologyName, *Topology]
 	// SharedDevices are the devices of pools that belong to no single node, nil when there are none.
 	SharedDevices *Devices
-	// Jobs are empty where nobody asked for them; see [WatchOptions].
+	// Jobs are empty where nobody asked for them.
 	Jobs Table[types.NamespacedName, *batchv1.Job]
 
 	custom map[schema.GroupVersionResource]CustomTable
@@ -75,6 +76,12 @@ type kindWriter interface {
 	set(apiObject) Aspect
 	remove(apiObject) Aspect
 	publish()
+}
+
+// apiObject is the type of objects that informers hand out.
+type apiObject interface {
+	runtime.Object
+	metav1.Object
 }
 
 // object is the pointer to an API type.
@@ -117,6 +124,9 @@ func (w *objectTableWriter[K, T, P]) remove(o apiObject) Aspect {
 
 func (w *objectTableWriter[K, T, P]) publish() { *w.to = w.tableWriter.publish() }
 
+// SamePod reports whether two states of a pod differ in their resourceVersion at most.
+func SamePod(a, b *corev1.Pod) bool { return sameButVersion(a, b) }
+
 // sameButVersion reports whether two states of an object differ in their resourceVersion at most. It changes
 // neither.
 func sameButVersion[T any, P object[T]](a, b P) bool {
@@ -156,8 +166,8 @@ type CustomHandler struct {
 	Drop func()
 }
 
-// keepCustom has the objects of a custom resource kept as [Objects.Custom].
-func keepCustom(c *Cluster, resource schema.GroupVersionResource) CustomHandler {
+// KeepCustom has the objects of a custom resource kept as [Objects.Custom].
+func (c *Cluster) KeepCustom(resource schema.GroupVersionResource) CustomHandler {
 	return CustomHandler{
 		Set:    func(object metav1.Object) { c.SetCustom(resource, object.(*unstructured.Unstructured)) },
 		Delete: func(object metav1.Object) { c.DeleteCustom(resource, object.(*unstructured.Unstructured)) },

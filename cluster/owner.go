@@ -227,8 +227,8 @@ func (o *Owners) Handler(kind schema.GroupKind) CustomHandler {
 	}
 }
 
-// hearing returns who is told of trouble with the watch on objects like one, nil for nobody.
-func (o *Owners) hearing(example runtime.Object) func(error) {
+// Hearing returns the function to tell of trouble with the watch on objects like one, and of its end; nil for none.
+func (o *Owners) Hearing(example runtime.Object) func(error) {
 	if o.affiliator == nil {
 		return nil
 	}

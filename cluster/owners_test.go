@@ -93,7 +93,7 @@ func (h *household) ask() {
 	ctx, stop := context.WithCancel(h.Context())
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		h.Owners.ask(ctx, func(_ context.Context, kind schema.GroupKind, name types.NamespacedName) (types.UID, error) {
+		h.Owners.Ask(ctx, func(_ context.Context, kind schema.GroupKind, name types.NamespacedName) (types.UID, error) {
 			h.asking.Lock()
 			defer h.asking.Unlock()
 			h.asked = append(h.asked, ownerKey{kind, name})

@@ -107,10 +107,6 @@ func (p *Pod) Ready() bool {
 	return ready
 }
 
-// FieldManager is the name under which muster writes objects. By this name it recognises its own writes after a
-// restart, such as nominations.
-const FieldManager = "muster"
-
 // NominatedBy returns the field manager that wrote the nominated node in the pod's status, ""
 // when there is none.
 func (p *Pod) NominatedBy() string {

@@ -207,8 +207,11 @@ func (q *question) answered(uid types.UID, err error) answer {
 	}
 }
 
-// ask asks about owners that no watch has shown, one after the other, until the context ends. It takes the lock.
-func (o *Owners) ask(ctx context.Context, find FindOwner) {
+// Asks reports whether a watch may show owners later than their pods, so that [Owners.Ask] has to run.
+func (o *Owners) Asks() bool { return o.live && o.affiliator != nil }
+
+// Ask asks about owners that no watch has shown, one after the other, until the context ends.
+func (o *Owners) Ask(ctx context.Context, find FindOwner) {
 	for {
 		o.mu.Lock()
 		one := o.questions.next()

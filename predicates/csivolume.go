@@ -4,7 +4,6 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	storagehelpers "k8s.io/component-helpers/storage/volume"
 	csitranslation "k8s.io/csi-translation-lib"
 	"k8s.io/csi-translation-lib/plugins"
 
@@ -129,7 +128,7 @@ type claimedVolume struct {
 }
 
 func volumeOf(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) claimedVolume {
-	class := storagehelpers.GetPersistentVolumeClaimClass(claim)
+	class := storageClassOf(claim)
 	claimed := claimedVolume{object: claim.Spec.VolumeName, classDriver: classDriver(class, objects)}
 	if object, known := objects.PersistentVolumes.Get(claimed.object); known {
 		claimed.volume, claimed.replaced = persistentCSIVolume(object), object.Spec.CSI == nil

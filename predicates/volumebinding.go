@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	storagehelpers "k8s.io/component-helpers/storage/volume"
 	csitranslation "k8s.io/csi-translation-lib"
+	"k8s.io/utils/ptr"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -83,9 +83,21 @@ func affinityOfVolumes(pod *cluster.Pod, objects *cluster.Objects) []*corev1.Nod
 	return required
 }
 
+// bindCompleted is the annotation of claims whose two sides the controller of volumes has bound to each other
+// (k8s.io/component-helpers/storage/volume, which would link every type of the API with each program of a predicate).
+const bindCompleted = "pv.kubernetes.io/bind-completed"
+
+// storageClassOf returns the name of the storage class that a claim asks for, "" for none (GetPersistentVolumeClaimClass there).
+func storageClassOf(claim *corev1.PersistentVolumeClaim) string {
+	if class, is := claim.Annotations[corev1.BetaStorageClassAnnotation]; is {
+		return class
+	}
+	return ptr.Deref(claim.Spec.StorageClassName, "")
+}
+
 // isBound reports whether a claim has its volume for good: the controller of volumes has finished both sides.
 func isBound(claim *corev1.PersistentVolumeClaim) bool {
-	return claim.Spec.VolumeName != "" && metav1.HasAnnotation(claim.ObjectMeta, storagehelpers.AnnBindCompleted)
+	return claim.Spec.VolumeName != "" && metav1.HasAnnotation(claim.ObjectMeta, bindCompleted)
 }
 
 // isMigratable reports whether a volume is of an in-tree plugin in whose place a CSI driver can come.

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/types"
-	storagehelpers "k8s.io/component-helpers/storage/volume"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -127,7 +126,7 @@ func zonesOfVolumes(pod *cluster.Pod, objects *cluster.Objects) ([]zoneRequireme
 
 // unbound returns the reason why a pod with an unbound claim cannot run anywhere.
 func unbound(claim *corev1.PersistentVolumeClaim, objects *cluster.Objects) Verdict {
-	name := storagehelpers.GetPersistentVolumeClaimClass(claim)
+	name := storageClassOf(claim)
 	if name == "" {
 		return claimWithoutVolumeAndClass | hopeless
 	}

@@ -13,7 +13,7 @@ import (
 	explanationv1alpha1 "muster.dev/muster/api/explanation/v1alpha1"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/watch"
 	"muster.dev/muster/gang"
 	"muster.dev/muster/loadaware/usage"
 	"muster.dev/muster/predicates"
@@ -52,7 +52,8 @@ func newView(b *base, a *api, u *app.Usage, profiles *predicates.Profiles) (*vie
 	maps.Copy(u.Handled, b.Owners.Handled(b.Cluster))
 	maps.Copy(u.Handled, b.Cluster.HandledTopologies())
 	answering := answerKueue(b, a, u, profiles, keeper)
-	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
+	watcher, err := watch.New(b.Cluster, watch.Options{
+		Logger: b.Logger, Registerer: b.Registry,
 		Client: a.Core, Jobs: b.Owners.ReadsJobs(), Optional: v1alpha1.Resources(), Handled: u.Handled, Dynamic: a.Leader.Dynamic,
 		Metadata: a.Metadata, FindOwner: b.Owners.Finder(a.Metadata),
 	})
@@ -135,7 +136,7 @@ func newDump(b *base) (*view, error) {
 		nothing := func(context.Context) error { return nil }
 		return &view{synced: func() bool { return true }, wait: nothing, catchUp: nothing}, nil
 	}
-	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{Client: b.around.watched})
+	watcher, err := watch.New(b.Cluster, watch.Options{Logger: b.Logger, Registerer: b.Registry, Client: b.around.watched})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func newDump(b *base) (*view, error) {
 }
 
 // newWatched is the view that a watch keeps up to date.
-func newWatched(watcher *cluster.Watcher) *view {
+func newWatched(watcher *watch.Watcher) *view {
 	return &view{
 		components: []app.Component{app.Part("watch", app.Always, watcher.Run)}, synced: watcher.Synced, wait: watcher.WaitForSync,
 		catchUp: func(leading context.Context) error { return catchUp(leading, watcher) },
@@ -156,7 +157,7 @@ const catchUpTimeout = 30 * time.Second
 
 // catchUp waits until the view has what the leader before has bound: a watch may be late, above all in a
 // process that was frozen until a moment ago.
-func catchUp(leading context.Context, watcher *cluster.Watcher) error {
+func catchUp(leading context.Context, watcher *watch.Watcher) error {
 	if watcher.WaitForSync(leading) != nil {
 		return nil // it was asked to stop
 	}

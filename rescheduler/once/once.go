@@ -23,6 +23,7 @@ import (
 	schedulingv1alpha1 "muster.dev/muster/api/scheduling/v1alpha1"
 	slov1alpha1 "muster.dev/muster/api/slo/v1alpha1"
 	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/watch"
 	"muster.dev/muster/gang/operators"
 	"muster.dev/muster/loadaware"
 	"muster.dev/muster/loadaware/nodemetric"
@@ -71,14 +72,16 @@ func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster
 	if err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	watch := cluster.WatchOptions{Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c)}
-	if watch.Dynamic, err = dynamic.NewForConfig(s.RESTConfig); err != nil {
+	following := watch.Options{
+		Logger: s.Logger, Registerer: s.Registerer, Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c),
+	}
+	if following.Dynamic, err = dynamic.NewForConfig(s.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	if watch.Metadata, err = metadata.NewForConfig(s.RESTConfig); err != nil {
+	if following.Metadata, err = metadata.NewForConfig(s.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
-	maps.Copy(watch.Handled, c.HandledTopologies())
+	maps.Copy(following.Handled, c.HandledTopologies())
 	nodeMetrics := nodemetric.NewStore()
 	feed, err := usage.New(usage.Options{
 		Logger: s.Logger, Clock: clock.RealClock{}, Registerer: s.Registerer, Cluster: c,
@@ -89,9 +92,9 @@ func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster
 		return err
 	}
 	if feed.NodeMetrics {
-		watch.Handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(feed.Watched)
+		following.Handled[slov1alpha1.NodeMetrics()] = nodeMetrics.Handler(feed.Watched)
 	}
-	watcher, err := cluster.NewWatcher(c, watch)
+	watcher, err := watch.New(c, following)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"muster.dev/muster/api/config"
 	reschedulingv1alpha1 "muster.dev/muster/api/rescheduling/v1alpha1"
 	"muster.dev/muster/api/scheduling/v1alpha1"
-	"muster.dev/muster/cluster"
+	"muster.dev/muster/cluster/watch"
 	"muster.dev/muster/inspect"
 	"muster.dev/muster/loadaware/nodemetric"
 	"muster.dev/muster/rescheduler/loop"
@@ -84,7 +84,8 @@ func New(o Options) (_ *app.Process, err error) {
 	}
 	usage.Handled[reschedulingv1alpha1.ReschedulingPlans()] = plans.Plans().Handler()
 	maps.Copy(usage.Handled, b.Owners.Handled(b.Cluster))
-	watcher, err := cluster.NewWatcher(b.Cluster, cluster.WatchOptions{
+	watcher, err := watch.New(b.Cluster, watch.Options{
+		Logger: b.Logger, Registerer: b.Registry,
 		Client: api.Core, Jobs: true, Optional: v1alpha1.Resources(), Dynamic: api.Leader.Dynamic, Metadata: api.Metadata, Handled: usage.Handled,
 		FindOwner: b.Owners.Finder(api.Metadata),
 	})

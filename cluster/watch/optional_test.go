@@ -1,8 +1,9 @@
-package cluster
+package watch
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"muster.dev/muster/cluster"
 )
 
 var (
@@ -57,8 +60,8 @@ func newExtensible(t *testing.T, crds []*metav1.PartialObjectMetadata, objects .
 	return e
 }
 
-func (e *extensible) options() WatchOptions {
-	return WatchOptions{Client: e.core, Optional: []schema.GroupVersionResource{gangs}, Dynamic: e.objects, Metadata: e.crds}
+func (e *extensible) options() Options {
+	return Options{Client: e.core, Optional: []schema.GroupVersionResource{gangs}, Dynamic: e.objects, Metadata: e.crds}
 }
 
 func (e *extensible) define(t *testing.T, crd *metav1.PartialObjectMetadata) {
@@ -90,7 +93,7 @@ func gang(name string) *unstructured.Unstructured {
 	}}
 }
 
-func gangNames(s *Snapshot) []string {
+func gangNames(s *cluster.Snapshot) []string {
 	names := map[string]bool{}
 	for name := range s.Custom(gangs).All() {
 		names[name.String()] = true
@@ -173,7 +176,7 @@ func TestACustomResourceMayComeAndGo(t *testing.T) {
 			t.Errorf("the journal has %v, want two additions, a deletion and the end", changes)
 		}
 		for _, change := range changes {
-			if change.Node != -1 || change.Aspects != AspectCustom {
+			if change.Node != -1 || change.Aspects != cluster.AspectCustom {
 				t.Errorf("the journal says %v, want an aspect of custom resources", change)
 			}
 		}
@@ -251,7 +254,9 @@ func TestADefinitionOfTheSameNameStartsAnew(t *testing.T) {
 }
 
 func TestOptionalResourcesNeedTheirClients(t *testing.T) {
-	_, err := NewWatcher(newCluster(t), WatchOptions{Client: fake.NewClientset(), Optional: []schema.GroupVersionResource{gangs}})
+	_, err := New(newCluster(t), Options{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewPedanticRegistry(),
+		Client: fake.NewClientset(), Optional: []schema.GroupVersionResource{gangs}})
 	if err == nil {
 		t.Error("no error")
 	}
@@ -266,12 +271,12 @@ func TestABuiltInResourceMayBeServedLater(t *testing.T) {
 			return !served.Load(), nil, apierrors.NewNotFound(gangs.GroupResource(), "")
 		})
 		told := make(chan string, 10)
-		handler := keepCustom(newCluster(t), gangs)
+		handler := newCluster(t).KeepCustom(gangs)
 		handler.BuiltIn = true
 		handler.Watched = func(err error) { told <- fmt.Sprint("watched: ", apierrors.ReasonForError(err)) }
 		handler.Set = func(object metav1.Object) { told <- "set " + object.GetName() }
 		o := e.options()
-		o.Optional, o.Handled = nil, map[schema.GroupVersionResource]CustomHandler{gangs: handler}
+		o.Optional, o.Handled = nil, map[schema.GroupVersionResource]cluster.CustomHandler{gangs: handler}
 		w := follow(t, o)
 		synctest.Wait()
 		if !w.Synced() || len(told) != 1 || <-told != "watched: NotFound" {
@@ -280,7 +285,7 @@ func TestABuiltInResourceMayBeServedLater(t *testing.T) {
 		if lines := w.log.lines("cannot watch a resource"); len(lines) != 0 {
 			t.Errorf("that a cluster lacks it is logged as trouble: %q", lines)
 		}
-		if n := testutil.ToFloat64(w.metrics.watchErrors.WithLabelValues(gangs.GroupResource().String())); n != 0 {
+		if n := w.troubles(t, gangs.GroupResource().String()); n != 0 {
 			t.Errorf("that a cluster lacks it is counted as %v errors", n)
 		}
 		served.Store(true)
@@ -310,7 +315,7 @@ func TestTheObjectsOfAHandledResourceAreNotKeptHere(t *testing.T) {
 		}
 		o := e.options()
 		o.Optional = nil
-		o.Handled = map[schema.GroupVersionResource]CustomHandler{gangs: {
+		o.Handled = map[schema.GroupVersionResource]cluster.CustomHandler{gangs: {
 			Trim: func(object any) (any, error) {
 				if whole, ok := object.(*unstructured.Unstructured); ok {
 					kept := &name{}

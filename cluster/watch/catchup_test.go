@@ -1,4 +1,4 @@
-package cluster
+package watch
 
 import (
 	"context"
@@ -170,7 +170,7 @@ func TestAWatcherNotesTheVersionsOfPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		b := newBehind()
-		w := follow(t, WatchOptions{Client: client, Metadata: b.metadata})
+		w := follow(t, Options{Client: client, Metadata: b.metadata})
 		synctest.Wait()
 		b.set(false, "7")
 		b.Watcher = w.Watcher

@@ -1,23 +1,27 @@
-package cluster
+package watch
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+
+	"muster.dev/muster/cluster"
 )
 
 // optionalFeeds follows the wanted resources as far as the cluster has them. A watch on the metadata of
 // CustomResourceDefinitions says which custom ones it has.
 type optionalFeeds struct {
-	cluster *Cluster
+	log     *slog.Logger
 	dynamic dynamic.Interface
+	open    func(source) (*feed, error)
 	wanted  map[string]optionalResource // custom ones, by the name of the definition
 	builtIn map[string]optionalResource // others, by such a name
 	crds    *feed
@@ -30,7 +34,7 @@ type optionalFeeds struct {
 // optionalResource is a custom resource, and the function that takes its objects.
 type optionalResource struct {
 	schema.GroupVersionResource
-	CustomHandler
+	cluster.CustomHandler
 }
 
 type optionalFeed struct {
@@ -38,16 +42,17 @@ type optionalFeed struct {
 	stop func() // returns when the feed has ended
 }
 
-func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
+func newOptionalFeeds(c *cluster.Cluster, o Options, open func(source) (*feed, error)) (*optionalFeeds, error) {
 	w := &optionalFeeds{
-		cluster: c,
+		log:     o.Logger,
 		dynamic: o.Dynamic,
+		open:    open,
 		wanted:  map[string]optionalResource{},
 		builtIn: map[string]optionalResource{},
 		running: map[string]*optionalFeed{},
 	}
 	for _, resource := range o.Optional {
-		w.wanted[resource.GroupResource().String()] = optionalResource{resource, keepCustom(c, resource)}
+		w.wanted[resource.GroupResource().String()] = optionalResource{resource, c.KeepCustom(resource)}
 	}
 	for resource, handler := range o.Handled {
 		of := w.wanted
@@ -58,7 +63,7 @@ func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
 	}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	var err error
-	w.crds, err = newFeed(source{
+	w.crds, err = open(source{
 		resource: definitions.Resource,
 		example:  &metav1.PartialObjectMetadata{},
 		client:   o.Metadata,
@@ -66,11 +71,8 @@ func newOptionalFeeds(c *Cluster, o WatchOptions) (*optionalFeeds, error) {
 		optional: true,
 		set:      w.defined,
 		remove:   w.undefined,
-	}, c.log, c.metrics.watchErrors)
-	if err != nil {
-		return nil, fmt.Errorf("watch %s: %w", definitions.Resource, err)
-	}
-	return w, nil
+	})
+	return w, err
 }
 
 // run follows the definitions and what they define until the context ends.
@@ -100,7 +102,7 @@ func (w *optionalFeeds) run(ctx context.Context) {
 func (w *optionalFeeds) defined(crd apiObject) {
 	resource, wanted := w.wanted[crd.GetName()]
 	if wanted && w.follow(crd.GetName(), &resource) {
-		w.cluster.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
+		w.log.Info("custom resource found", slog.String("resource", crd.GetName()), slog.String("version", resource.Version))
 	}
 }
 
@@ -111,7 +113,7 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 	if _, running := w.running[name]; running {
 		return false
 	}
-	f, err := newFeed(source{
+	f, err := w.open(source{
 		resource: name,
 		example:  &unstructured.Unstructured{},
 		client:   w.dynamic,
@@ -122,9 +124,9 @@ func (w *optionalFeeds) follow(name string, resource *optionalResource) bool {
 		watched:  resource.Watched,
 		set:      func(object apiObject) { resource.Set(object) },
 		remove:   func(object apiObject) { resource.Delete(object) },
-	}, w.cluster.log, w.cluster.metrics.watchErrors)
+	})
 	if err != nil {
-		w.cluster.log.Error("cannot follow a resource", slog.String("resource", name), slog.Any("err", err))
+		w.log.Error("cannot follow a resource", slog.String("resource", name), slog.Any("err", err))
 		return false
 	}
 	w.running[name] = &optionalFeed{feed: f, stop: w.start(f)}
@@ -160,7 +162,7 @@ func (w *optionalFeeds) undefined(crd apiObject) {
 	}
 	f.stop()
 	resource.Drop()
-	w.cluster.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
+	w.log.Info("custom resource gone", slog.String("resource", crd.GetName()))
 }
 
 // outstanding names what has to be waited for: the definitions, and then the
@@ -179,4 +181,34 @@ func (w *optionalFeeds) outstanding() []string {
 	}
 	slices.Sort(resources)
 	return resources
+}
+
+// versions is a client of the first version of a resource that is served. Projects have made definitions of one name with
+// different versions, so that a cluster may serve one or the other.
+type versions struct {
+	clients []resourceClient[*unstructured.UnstructuredList]
+}
+
+// List implements resourceClient.
+func (v *versions) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return ofServed(v, func(client resourceClient[*unstructured.UnstructuredList]) (*unstructured.UnstructuredList, error) {
+		return client.List(ctx, options)
+	})
+}
+
+// Watch implements resourceClient.
+func (v *versions) Watch(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	return ofServed(v, func(client resourceClient[*unstructured.UnstructuredList]) (apiwatch.Interface, error) {
+		return client.Watch(ctx, options)
+	})
+}
+
+// ofServed calls one version after the other until one is served.
+func ofServed[T any](v *versions, call func(resourceClient[*unstructured.UnstructuredList]) (T, error)) (answer T, err error) {
+	for _, client := range v.clients {
+		if answer, err = call(client); !apierrors.IsNotFound(err) {
+			break
+		}
+	}
+	return answer, err
 }
