@@ -95,7 +95,10 @@ func TestWhatPodsCostIsComparedAsTheirRatesAre(t *testing.T) {
 	sampled := setting{arrival: backlog}
 	of := func(c contender.Contender) cell { return cell{entry{c, sampled}, 5000} }
 	costing := func(cpu, p50, p99 time.Duration) []measurement {
-		return []measurement{{rate: 1, each: effort.PerPod{CPU: map[effort.Part]time.Duration{effort.Extender: cpu}, P50: p50, P99: p99}}}
+		return []measurement{{rate: 1, each: effort.PerPod{
+			CPU: map[effort.Part]time.Duration{effort.Extender: cpu}, Cycle: effort.Quantiles{P50: p50, P99: p99},
+			Attempt: effort.Quantiles{P50: 7, P99: 7},
+		}}}
 	}
 	r := results{
 		of(contender.Stock): costing(4, 10, 100), of(contender.SameSample): costing(2, 5, 40), of(contender.Extender): costing(3, 6, 20),
@@ -105,6 +108,7 @@ func TestWhatPodsCostIsComparedAsTheirRatesAre(t *testing.T) {
 	for _, want := range []string{
 		"figure cpu_extender_vs_stock_5000_sampled=0.75\n", "figure cpu_extender_vs_same_sample_5000=1.50\n",
 		"figure cycle_p50_extender_vs_stock_5000_sampled=0.60\n", "figure cycle_p99_extender_vs_same_sample_5000=0.50\n",
+		"figure attempt_p50_extender_vs_stock_5000_sampled=1.00\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())

@@ -17,7 +17,7 @@ func (r results) printCosts(out io.Writer, t trial, sizes []int) {
 		columns = append(columns, effort.Cost{Title: string(p), Of: func(each effort.PerPod) time.Duration { return each.CPU[p] }})
 	}
 	columns = append(columns, effort.Costs()...)
-	fmt.Fprintln(out, "Milliseconds of a processor for each pod, and of kube-scheduler's attempts, median of the rounds:")
+	fmt.Fprintln(out, "Milliseconds of a processor for each pod, and of kube-scheduler's cycles and attempts, median of the rounds:")
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	for _, column := range columns {
 		fmt.Fprintf(table, "\t%s", column.Title)

@@ -131,7 +131,7 @@ func TestResultsCountTheWayThatIsRecommended(t *testing.T) {
 	}
 	of := func(rates ...float64) (all []measurement) {
 		for _, rate := range rates {
-			all = append(all, measurement{rate: rate, each: effort.PerPod{P50: time.Duration(1000 / rate)}})
+			all = append(all, measurement{rate: rate, each: effort.PerPod{Cycle: effort.Quantiles{P50: time.Duration(1000 / rate)}}})
 		}
 		return all
 	}
