@@ -106,7 +106,7 @@ fmt: ## Format the code
 
 .PHONY: lint
 lint: ## Run the linters over all modules
-	@status=0; export GOFLAGS=; \
+	@status=0; \
 	for module in $(MODULES); do \
 		echo "== go mod tidy, golangci-lint run, in $$module"; \
 		(cd $$module && go mod tidy -diff) || status=1; \

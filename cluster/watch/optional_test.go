@@ -256,7 +256,8 @@ func TestADefinitionOfTheSameNameStartsAnew(t *testing.T) {
 func TestOptionalResourcesNeedTheirClients(t *testing.T) {
 	_, err := New(newCluster(t), Options{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewPedanticRegistry(),
-		Client: fake.NewClientset(), Optional: []schema.GroupVersionResource{gangs}})
+		Client: fake.NewClientset(), Optional: []schema.GroupVersionResource{gangs},
+	})
 	if err == nil {
 		t.Error("no error")
 	}

@@ -216,7 +216,7 @@ func TestEveryWatchedResourceCanBeSetDeletedAndLoaded(t *testing.T) {
 	// A dump with an object of every kind that Kubernetes has.
 	var dump bytes.Buffer
 	for kind, typ := range scheme.Scheme.AllKnownTypes() {
-		object, is := reflect.New(typ).Interface().(apiObject)
+		object, is := reflect.TypeAssert[apiObject](reflect.New(typ))
 		if !is {
 			continue // a list, or the options of a call
 		}

@@ -73,7 +73,8 @@ func (s *Source) read(ctx context.Context, cfg *config.Configuration, c *cluster
 		return fmt.Errorf("connect to the API server: %w", err)
 	}
 	following := watch.Options{
-		Logger: s.Logger, Registerer: s.Registerer, Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(), Handled: owners.Handled(c),
+		Logger: s.Logger, Registerer: s.Registerer, Client: client, Jobs: true, Optional: schedulingv1alpha1.Resources(),
+		Handled: owners.Handled(c),
 	}
 	if following.Dynamic, err = dynamic.NewForConfig(s.RESTConfig); err != nil {
 		return fmt.Errorf("connect to the API server: %w", err)
