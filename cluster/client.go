@@ -14,9 +14,8 @@ import (
 // restart, such as nominations.
 const FieldManager = "muster"
 
-// ClientConfig returns a copy of a client configuration for the core API:
-// it speaks protobuf with the core API, where JSON would cost several times the
-// time and memory. Dynamic and metadata clients can be made from either.
+// ClientConfig returns a copy of a client configuration, for clients of the core API. They speak protobuf, where JSON would cost
+// several times the time and memory. Dynamic and metadata clients can be made from either.
 func ClientConfig(config *rest.Config) *rest.Config {
 	binary := rest.CopyConfig(config)
 	binary.ContentType = runtime.ContentTypeProtobuf

@@ -78,7 +78,7 @@ type kindWriter interface {
 	publish()
 }
 
-// apiObject is the type of objects that informers hand out.
+// apiObject is an object of the API.
 type apiObject interface {
 	runtime.Object
 	metav1.Object
