@@ -174,7 +174,8 @@ func (b *Booker) Once() {
 	}
 	snap := b.cluster.Snapshot()
 	runtimes.See(snap, b.stamps, b.history)
-	b.book(b.make(b.waiting(b.report()), snap))
+	next, _ := b.make(b.waiting(b.report()), snap)
+	b.book(next)
 }
 
 // Enabled waits until room is booked for gangs of any profile that is in force. It reports false if the context ends before.
@@ -214,8 +215,12 @@ func (b *Booker) look() {
 	if snap.Generation == b.seen && now.Before(b.due) && slices.Equal(waiting, b.waited) {
 		return
 	}
+	next, more := b.make(waiting, snap)
 	b.seen, b.due, b.waited = snap.Generation, now.Add(atLeast), waiting
-	b.book(b.make(waiting, snap))
+	if more {
+		b.due = now
+	}
+	b.book(next)
 	b.next = now.Add(rest * b.clock.Since(now))
 }
 
@@ -227,19 +232,20 @@ const (
 	mostVain = mostTried * int(atLeast/tick) / 2
 )
 
-// make returns the booking for the first of some gangs that can have one, nil for none. A gang that cannot makes way for the next ones
-// for a while, and costs no gang behind it the booking that it has. The gang that had the booking is tried once more before it does: a
-// node that is away for a moment costs it no more than that moment.
-func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) *inForce {
+// make returns the booking for the first of some gangs that can have one, nil for none, and whether more of them have their turn next. A
+// gang that cannot makes way for the next ones for a while, and costs no gang behind it the booking that it has. The gang that had the
+// booking is tried once more before it does: a node that is away for a moment costs it no more than that moment.
+func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) (next *inForce, more bool) {
 	now, vain := b.clock.Now(), map[membership.Key]time.Time{}
 	defer func() { b.vain = vain }()
 	if len(waiting) == 0 {
-		return &inForce{}
+		return &inForce{}, false
 	}
 	ends := runtimes.See(snap, b.stamps, b.history)
 	tried := 0
 	for _, key := range b.turns(waiting, now, vain) {
 		if tried >= mostTried && key != b.Booked().Key { // which keeps its booking while others are tried in vain
+			more = true
 			continue
 		}
 		outlook, ok := b.gangs.Outlook(key, ends.Of, true)
@@ -247,21 +253,21 @@ func (b *Booker) make(waiting []membership.Key, snap *cluster.Snapshot) *inForce
 			continue
 		}
 		tried++
-		booked := Booked{Key: key, Pods: len(outlook.Places), From: b.from(key, &outlook)}
+		booked := Booked{Key: key, Pods: len(outlook.Places), From: b.from(key, &outlook, now)}
 		not := whyNot(&outlook, &ends)
 		if not == "" && now.Sub(booked.From) >= mostIdle {
 			not = "it has room, and something else keeps it from starting"
 		}
 		if not == "" {
 			b.notices.booked(key, booked.From, bookedWords(&booked, &outlook, now))
-			return &inForce{booked, b.booking(&booked, &outlook, &ends.Estimates)}
+			return &inForce{booked, b.booking(&booked, &outlook, &ends.Estimates)}, more
 		}
 		b.notices.not(key, not)
 		if key != b.Booked().Key {
 			vain[key] = now.Add(atLeast)
 		}
 	}
-	return &inForce{}
+	return &inForce{}, more
 }
 
 // turns returns the gangs whose turn it is, the first one first, and enters the others into vain. Many gangs of one namespace that were
@@ -287,8 +293,7 @@ const mostIdle = 30 * time.Second
 
 // from returns when a gang has its places, on the clock of this process: with nothing to wait for it has had them since its booking was
 // due, or for as long as nobody books room for it.
-func (b *Booker) from(key membership.Key, outlook *gang.Outlook) time.Time {
-	now := b.clock.Now()
+func (b *Booker) from(key membership.Key, outlook *gang.Outlook, now time.Time) time.Time {
 	switch last := b.Booked(); {
 	case len(outlook.Ends) > 0:
 		return b.stamps.Here(outlook.Ends[len(outlook.Ends)-1].At)

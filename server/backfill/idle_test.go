@@ -38,6 +38,7 @@ func (h *heldBack) Report() []core.Summary {
 }
 
 func (h *heldBack) Outlook(_ membership.Key, ends []runtimes.End, _ bool) (gang.Outlook, bool) {
+	<-time.After(time.Millisecond) // a search takes a moment
 	found := gang.Outlook{Prospect: gang.Prospect{Found: 1, Wanted: 1, Snapshot: h.Snapshot()}, Places: []placement.Place{{Pod: h.member}}}
 	if h.waits.Load() {
 		found.Ends = ends

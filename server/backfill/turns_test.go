@@ -41,3 +41,24 @@ func TestOlderGangsThatFitNowhereCostNoOtherGangItsBooking(t *testing.T) {
 		})
 	}
 }
+
+// Few gangs are tried in one go.
+func TestAGangBehindOthersThatFitNowhereIsTriedThoughNothingChanges(t *testing.T) {
+	run(t, 10*time.Second, func(w *world) {
+		none, long := func(int) {}, func(*corev1.Pod) time.Duration { return time.Hour }
+		w.Nodes(3, 1)
+		for i := range 3 {
+			w.Queue(simulation.Pod(fmt.Sprint("first-", i), time.Hour))
+		}
+		w.Pass(1, none, long)
+		for i := range 7 {
+			w.gangOf(fmt.Sprint("hopeless-", i), 4)
+		}
+		w.Pass(1, none, long)
+		w.gangOf("g", 1)
+		w.Pass(20, none, long)
+		if booked := w.Booker.Booked(); booked.Key.Name != "g" {
+			t.Errorf("room is booked for %d pods of %q, want it for g", booked.Pods, booked.Key.Name)
+		}
+	})
+}

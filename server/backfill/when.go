@@ -104,7 +104,7 @@ func (b *Booker) forecast(s *core.Summary) Forecast {
 		f.Outcome = Now
 	default:
 		f.Outcome = Later
-		f.At = b.from(keyOf(s), &outlook)
+		f.At = b.from(keyOf(s), &outlook, b.clock.Now())
 		f.lots = f.At
 		if ends.Unsure {
 			f.At, f.lots = b.drawn(keyOf(s), &ends, f.At)
@@ -138,7 +138,7 @@ func (b *Booker) drawn(key membership.Key, ends *runtimes.Ends, expected time.Ti
 		if !ok || !outlook.Fits() {
 			break
 		}
-		cases = append(cases, b.from(key, &outlook))
+		cases = append(cases, b.from(key, &outlook, b.clock.Now()))
 	}
 	slices.SortFunc(cases, time.Time.Compare)
 	if len(cases) < lots {
