@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"muster.dev/muster/api/scheduling/v1alpha1"
@@ -103,6 +107,9 @@ func (s *submission) add(object operators.Object) error {
 	if object.Text("kind") == "Node" {
 		return errors.New("kind: nodes are those of the cluster, or of --snapshot")
 	}
+	if err := checkType(object); err != nil {
+		return err
+	}
 	owner, made, err := s.world.owners.Make(object, mostPods-len(s.of))
 	if err != nil {
 		return err
@@ -138,21 +145,61 @@ func (s *submission) add(object operators.Object) error {
 	return nil
 }
 
-// completePod returns a pod as the API server would complete it. A field that is unknown, as a misspelled one, is an error, as with
-// kubectl: what it was to say would not be asked about.
+// completePod returns a pod as the API server would complete it.
 func completePod(object operators.Object) (*corev1.Pod, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
 	pod := &corev1.Pod{}
-	known := json.NewDecoder(bytes.NewReader(text))
-	known.DisallowUnknownFields()
-	if err := known.Decode(pod); err != nil {
+	if err := decode(object, pod); err != nil {
 		return nil, err
 	}
 	cluster.Complete(pod)
-	return pod, nil
+	return pod, checkRequests(pod)
+}
+
+// decode reads an object as its type has it. A field that is unknown, as a misspelled one, is an error, as with kubectl: what it was to say
+// would not be asked about.
+func decode(object operators.Object, into any) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields()
+	return known.Decode(into)
+}
+
+// checkType reports what is wrong with the fields of an object of a kind that Kubernetes has itself. Definitions of others' kinds are not
+// there to check by.
+func checkType(object operators.Object) error {
+	typed, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(object.Text("apiVersion"), object.Text("kind")))
+	if runtime.IsNotRegisteredError(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return decode(object, typed)
+}
+
+// checkRequests reports a request that the API server would refuse: one below nothing would make room on a node.
+func checkRequests(pod *corev1.Pod) error {
+	requests := map[string]corev1.ResourceList{"spec.overhead": pod.Spec.Overhead}
+	if pod.Spec.Resources != nil {
+		requests["spec.resources.requests"] = pod.Spec.Resources.Requests
+	}
+	for i := range pod.Spec.InitContainers {
+		requests[fmt.Sprintf("spec.initContainers[%d].resources.requests", i)] = pod.Spec.InitContainers[i].Resources.Requests
+	}
+	for i := range pod.Spec.Containers {
+		requests[fmt.Sprintf("spec.containers[%d].resources.requests", i)] = pod.Spec.Containers[i].Resources.Requests
+	}
+	for _, field := range slices.Sorted(maps.Keys(requests)) {
+		for name, quantity := range requests[field] {
+			if quantity.Sign() < 0 {
+				return fmt.Errorf("%s: %s: %s: want 0 or more", field, name, quantity.String())
+			}
+		}
+	}
+	return nil
 }
 
 // load has the view show the objects, and returns the pods among them.
