@@ -58,7 +58,9 @@ func (e *Extender) victimsAlone(about subject, proposed victims) victims {
 	snap := e.picker.cluster.Snapshot()
 	p := newPreemption(about, snap, nominated, e.reservations.Spared(about.pod))
 	if !reservation.Passes(about.pod) {
-		e.stamps.See(about.pod.CreationTimestamp.Time)
+		if !about.stranger {
+			e.stamps.See(about.pod.CreationTimestamp.Time)
+		}
 		p.ages = new(e.stamps.Ages(cluster.Resources{}))
 	}
 	p.left = e.reservations.LeftBy(about.pod)

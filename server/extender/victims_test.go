@@ -294,9 +294,13 @@ func TestAPodIsNotEvictedBeforeItHasRunForAsLongAsItAsks(t *testing.T) {
 			rival := servertest.Pod("rival", "2")
 			rival.Spec.Priority, rival.CreationTimestamp = &test.priority, metav1.NewTime(now)
 			b.Pending(rival)
-			got := b.preempt(extenderv1.ExtenderPreemptionArgs{
-				Pod: rival, NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{"node": {Pods: []*extenderv1.MetaPod{{UID: "uid-young"}}}},
+			stranger := servertest.Pod("stranger", "2") // no stamp of its own counts
+			stranger.CreationTimestamp = metav1.NewTime(now.AddDate(1, 0, 0))
+			proposed := map[string]*extenderv1.MetaVictims{"node": {Pods: []*extenderv1.MetaPod{{UID: "uid-young"}}}}
+			servertest.Ask[extenderv1.ExtenderPreemptionResult](b.Bench, "preempt", extenderv1.ExtenderPreemptionArgs{
+				Pod: stranger, NodeNameToMetaVictims: proposed,
 			})
+			got := b.preempt(extenderv1.ExtenderPreemptionArgs{Pod: rival, NodeNameToMetaVictims: proposed})
 			var victims []string
 			if of := got["node"]; of != nil {
 				for _, pod := range of.Pods {
