@@ -111,15 +111,20 @@ func (s *stock) allocate(
 	}
 }
 
-// To find devices may take time that grows with the power of what a claim asks for. No pod waits for such a
-// search longer than this: a few nodes are tried, and then no more.
+// To find devices may take time that grows with the power of what a claim asks for. No pod waits for such a search for longer than this:
+// a few nodes are tried, and then no more for a while.
 const (
 	allocationTime  = time.Second
 	mostAllocations = 3 // that took too long
+	allocationRest  = time.Minute
 )
 
-// patience is how often it has taken too long.
-type patience struct{ lost int }
+// patience is how often it has taken too long, and on which nodes it is not known what devices there are since.
+type patience struct {
+	lost  int
+	nodes sets.Set[int32] // by index
+	again time.Time       // zero until somebody waits for it
+}
 
 func (p *patience) begin() (context.Context, context.CancelFunc, error) {
 	if p.lost >= mostAllocations {
@@ -127,6 +132,31 @@ func (p *patience) begin() (context.Context, context.CancelFunc, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), allocationTime)
 	return ctx, cancel, nil
+}
+
+// giveUp leaves a node undecided.
+func (p *patience) giveUp(node *cluster.Node) Verdict {
+	if p.nodes == nil {
+		p.nodes = sets.New[int32]()
+	}
+	p.nodes.Insert(node.Index)
+	return devicesUndecided | hopeless
+}
+
+// Retry implements [Undecided].
+func (p *patience) Retry(now time.Time) []int32 {
+	switch {
+	case len(p.nodes) == 0:
+		return nil
+	case p.again.IsZero():
+		p.again = now.Add(allocationRest)
+		return nil
+	case now.Before(p.again):
+		return nil
+	}
+	nodes := p.nodes.UnsortedList()
+	*p = patience{}
+	return nodes
 }
 
 // deviceClasses is the classes as the library asks for them.

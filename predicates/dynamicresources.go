@@ -65,7 +65,7 @@ type deviceCheck struct {
 
 	objects  *cluster.Objects
 	compiled *cel.Cache
-	patience patience
+	patience
 }
 
 // prepare sorts the claims, and returns what is against all nodes.
@@ -140,7 +140,7 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	for _, other := range node.Pods {
 		if isComing(other) {
 			if err := d.foresee(stock, node, other); errors.Is(err, errTakesTooLong) {
-				return devicesUndecided | hopeless
+				return d.giveUp(node)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (d *deviceCheck) Verdict(node *cluster.Node) Verdict {
 	}
 	switch _, err := stock.allocate(claims, d.compiled, &d.patience); {
 	case errors.Is(err, errTakesTooLong):
-		return devicesUndecided | hopeless
+		return d.giveUp(node)
 	case err != nil:
 		return devicesUnavailable | hopeless
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 
 	"muster.dev/muster/api/config"
 	"muster.dev/muster/cluster"
@@ -413,6 +415,53 @@ func TestPodsOfAClassDoNotGetOneDevice(t *testing.T) {
 	defer view.Close()
 	if view.Verdict(view.Snapshot.NodeByName("node").Index) != Fits {
 		t.Error("the first one does not fit where it counts")
+	}
+}
+
+// What makes a search slow may have passed since, as a machine without a free core.
+func TestNodesWhoseDevicesTookTooLongToFindAreAskedAboutAgain(t *testing.T) {
+	c, now := newCluster(), testclock.NewFakeClock(time.Now())
+	waits := pod(using("claim"))
+	for _, object := range []runtime.Object{
+		gpuClass("gpu", ""), deviceClaim("claim", "gpu", 1), waits,
+		node(offering("cpu", "64", "memory", "256Gi", "pods", "110"), func(n *corev1.Node) { n.Name = "node" }),
+	} {
+		if err := c.Set(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	profile, err := NewProfile(profileWith(config.DynamicResources, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := NewVerdictStore(profile, c, 1<<30, NewStoreMetrics(prometheus.NewRegistry()), now)
+	verdict := func(before func(*deviceCheck)) Verdict {
+		view := store.View(c.PendingPod(waits.UID))
+		defer view.Close()
+		for _, check := range view.entry.judgement.checks {
+			if devices, is := check.(*sharedClaims); is {
+				before(devices.deviceCheck)
+			}
+		}
+		return view.Verdict(view.Snapshot.NodeByName("node").Index)
+	}
+	none := func(*deviceCheck) {}
+	if got := verdict(none); got != devicesUnavailable|hopeless {
+		t.Fatalf("without devices: %v", got)
+	}
+	exhausted := func(d *deviceCheck) { d.lost = mostAllocations }
+	verdict(exhausted)
+	if err := c.Set(gpus("node", 1)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it is asked about when the devices come, and remembered
+		if got := verdict(none); got != devicesUndecided|hopeless {
+			t.Fatalf("once too many searches took too long: %v", got)
+		}
+	}
+	now.Step(allocationRest)
+	if got := verdict(none); got != Fits {
+		t.Errorf("a minute later: %v", got)
 	}
 }
 

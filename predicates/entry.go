@@ -91,6 +91,7 @@ func (e *entry) update(p *Profile, pod *cluster.Pod, snap *cluster.Snapshot, s *
 		e.replay(snap, s)
 		s.clear()
 	}
+	e.retry(now)
 	e.generation, e.objects, e.asked = snap.Generation, snap.Objects, now
 }
 
@@ -127,6 +128,19 @@ func (e *entry) replay(snap *cluster.Snapshot, s *scratch) {
 					e.ask(i, node, causeOthers)
 				}
 			})
+		}
+	}
+}
+
+// retry forgets the verdicts on nodes that a check has given up, once it is time to ask about them again.
+func (e *entry) retry(now time.Time) {
+	for _, check := range e.judgement.checks {
+		undecided, is := check.(Undecided)
+		if !is {
+			continue
+		}
+		for _, index := range undecided.Retry(now) {
+			e.first[index], e.partial = unjudged, true
 		}
 	}
 }

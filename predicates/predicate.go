@@ -2,6 +2,7 @@ package predicates
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -37,6 +38,13 @@ type Plural interface {
 	Check
 	// Verdicts visits all verdicts against the node. The first one has the reason of Verdict.
 	Verdicts(node *cluster.Node, visit func(Verdict))
+}
+
+// Undecided is a Check that gives nodes up about which it takes too long to decide.
+type Undecided interface {
+	Check
+	// Retry returns the indexes of the nodes that it gave up, once that is some time ago at a moment: ask about them again.
+	Retry(now time.Time) []int32
 }
 
 // CheckFunc is a Check that needs to see nothing but the node.
