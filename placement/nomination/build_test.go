@@ -62,7 +62,7 @@ func newBench(t fataler, limits bounds, now clock.WithTicker, client clients) *b
 		Profiles:   predicates.NewProfiles(store),
 		Client:     client,
 		Gates:      client,
-		Skip:       func(pod *cluster.Pod) bool { return pod.Name == "skip" },
+		Skip:       func(pod *cluster.Pod) bool { return pod.Name == "skip" || pod.Labels["skip"] != "" },
 		Limits:     limits.Limits,
 		Writer:     NewWriter(log, registry, now, limits.WriteLimits),
 	})}

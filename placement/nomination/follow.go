@@ -40,12 +40,15 @@ func (c *course) observe(event cluster.PodEvent) {
 	}
 	changed := event.Pod.ResourceVersion != p.pod.ResourceVersion
 	p.pod = event.Pod
+	if c.skip(p.pod) {
+		p.store = nil
+	}
 	if !p.sending && changed {
 		p.disown()
 	}
 	switch p.stage {
 	case held:
-		if changed {
+		if changed || c.skip(p.pod) {
 			c.end(p, Changed)
 			c.giveUp(p)
 		}
@@ -114,7 +117,7 @@ func (c *course) place(p *nominee) {
 // giveUp ends a plan for a pod. The pod is planned again after a rest, and ceases to count on its node, unless
 // a filter call has taken that over.
 func (c *course) giveUp(p *nominee) {
-	if p.stage.holds() {
+	if p.stage.holds() && c.cluster.Assumed(p.pod.UID) == p.node {
 		c.cluster.Release(p.pod.UID)
 	}
 	p.until = c.clock.Now().Add(c.backoff(p.attempts))
@@ -136,7 +139,11 @@ func (c *course) backoff(failures int) time.Duration {
 func (c *course) compare(p *nominee) {
 	nominated := p.nominated()
 	switch {
-	case !p.open, p.sending, nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
+	case !p.open, p.sending:
+	case c.skip(p.pod): // it has become somebody else's affair
+		c.end(p, Changed)
+		c.giveUp(p)
+	case nominated == p.node, p.pod.ResourceVersion == p.decided.ResourceVersion:
 	case nominated == "":
 		c.end(p, Rejected)
 		p.refused = append(p.refused, p.node)
@@ -207,11 +214,11 @@ func (p *nominee) own(node string, err error, now time.Time) {
 }
 
 // disown goes by what the watch has shown since a write of ours: its nomination, that of a write before which was not
-// answered, or somebody else's.
+// answered, or somebody else's, as a gang's where the pod has become a member.
 func (p *nominee) disown() {
 	switch nominated := p.nominated(); {
 	case p.mine == "", p.mine == nominated:
-	case nominated != "" && p.pod.NominatedBy() == cluster.FieldManager:
+	case nominated != "" && p.pod.NominatedBy() == cluster.FieldManager && p.store != nil:
 		p.mine = nominated
 	default:
 		p.mine = ""

@@ -32,7 +32,6 @@ type gate struct {
 	vain   time.Time // since when plans have found no place; zero when the last one has found one
 	again  time.Time // when lifting it is to be tried again
 	failed int       // so often it could not be lifted
-	posted bool      // it is to be lifted
 	lifted bool      // as the API server has said
 	spent  Reason    // why the pod is kube-scheduler's for good, if it is
 }
@@ -106,10 +105,9 @@ func (c *course) isTold(p *nominee) bool {
 
 // letGo has the gate of a pod lifted, if it is to be.
 func (c *course) letGo(p *nominee) {
-	if !p.gated() || p.gate.posted || p.sending || c.clock.Now().Before(p.gate.again) || c.whyGo(p) == stays {
+	if !p.gated() || p.sending || c.clock.Now().Before(p.gate.again) || c.whyGo(p) == stays {
 		return
 	}
-	p.gate.posted = true
 	c.post(p)
 }
 

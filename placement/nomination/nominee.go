@@ -47,6 +47,7 @@ type nominee struct {
 	node    string       // the one it is planned for, or was last
 	decided *cluster.Pod // the state of the pod when that was decided
 	open    bool         // the nomination to that node has not ended
+	posted  bool         // a write is in the queue
 	sending bool         // a write is under way
 	// mine is the node that a write of ours put into the status, or may have put there,
 	// "" once the watch has shown otherwise.

@@ -25,8 +25,13 @@ type write struct {
 	why     Reason       // the gate is lifted
 }
 
-// post has the next thing written that is to be written to a pod.
+// post has the next thing written that is to be written to a pod, unless a write is under way, which decides what comes next when it ends.
+// A pod stands in the queue once: what is to be written is decided when its turn comes.
 func (c *course) post(p *nominee) {
+	if p.posted || p.sending {
+		return
+	}
+	p.posted = true
 	c.posts = append(c.posts, p)
 	c.posted()
 }
@@ -65,8 +70,8 @@ func (n *Nominator) claim() *write {
 	for len(n.course.posts) > 0 {
 		p := n.course.posts[0]
 		n.course.posts = n.course.posts[1:]
-		p.gate.posted = false
-		if p.sending || n.course.nominees[p.pod.UID] != p {
+		p.posted = false
+		if n.course.nominees[p.pod.UID] != p {
 			continue
 		}
 		if w := n.course.next(p); w != nil {
