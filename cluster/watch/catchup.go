@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
@@ -24,39 +25,57 @@ const (
 	catchUpRelist = time.Second
 )
 
-// reached is the version of the last object that was taken in of a resource. A watch tells of objects
-// in the order of their versions, so all that happened until then is in the view as well. The zero value is
-// before the first object.
-type reached struct{ version atomic.Pointer[string] }
+// reached has the versions of the objects of a resource, by UID, as they were taken in last. The version of one object says nothing of the
+// others: what is listed again comes in the order of the list.
+type reached struct {
+	mu       sync.Mutex
+	versions map[types.UID]string
+}
 
 // after takes note once a handler has taken an object in.
 func (r *reached) after(h cache.ResourceEventHandler) cache.ResourceEventHandler {
-	note := func(object any) {
-		if o, ok := object.(apiObject); ok { // else it is not known when it went
-			r.note(o.GetResourceVersion())
-		}
-	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { h.OnAdd(object, false); note(object) },
-		UpdateFunc: func(before, after any) { h.OnUpdate(before, after); note(after) },
-		DeleteFunc: func(object any) { h.OnDelete(object); note(object) },
+		AddFunc: func(object any) { h.OnAdd(object, false); r.note(object.(apiObject)) },
+		UpdateFunc: func(before, after any) {
+			h.OnUpdate(before, after)
+			if from, to := before.(apiObject), after.(apiObject); from.GetUID() != to.GetUID() {
+				r.forget(from)
+			}
+			r.note(after.(apiObject))
+		},
+		DeleteFunc: func(object any) {
+			h.OnDelete(object)
+			if last := lastOf(object); last != nil {
+				r.forget(last)
+			}
+		},
 	}
 }
 
-// note takes note of a version. It is for one goroutine.
-func (r *reached) note(version string) {
-	if !r.has(version) {
-		r.version.Store(&version)
+func (r *reached) note(o apiObject) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.versions == nil {
+		r.versions = map[types.UID]string{}
 	}
+	r.versions[o.GetUID()] = o.GetResourceVersion()
 }
 
-// has reports whether a version is not later than the last one, or is none.
-func (r *reached) has(version string) bool {
-	last := r.version.Load()
-	if last == nil {
-		return version == ""
+func (r *reached) forget(o apiObject) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.versions, o.GetUID())
+}
+
+// has reports whether an object was taken in as of a version, or later.
+func (r *reached) has(uid types.UID, version string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, taken := r.versions[uid]
+	if !taken {
+		return false
 	}
-	after, err := resourceversion.CompareResourceVersion(version, *last)
+	after, err := resourceversion.CompareResourceVersion(version, of)
 	return err != nil || after <= 0
 }
 
@@ -67,19 +86,22 @@ func (w *Watcher) CatchUp(ctx context.Context) error {
 	if w.metadata == nil {
 		return errors.New("to catch up takes a metadata client")
 	}
-	pods := w.feed("pods")
 	missing := errors.New("the pods are not listed yet")
 	err := wait.PollUntilContextCancel(ctx, syncPoll, true, func(ctx context.Context) (bool, error) {
-		var version string
-		if version, missing = w.latestPod(ctx); missing != nil {
+		var lacking []*metav1.ObjectMeta
+		if lacking, missing = w.lackingPods(ctx); missing != nil {
 			return false, nil
 		}
-		// Soon, or a pod that has gone since was the latest one.
+		// Soon, or a pod has gone since.
 		short, cancel := context.WithTimeout(ctx, catchUpRelist)
 		defer cancel()
-		err := wait.PollUntilContextCancel(short, syncPoll, true, func(context.Context) (bool, error) { return pods.reached.has(version), nil })
+		err := wait.PollUntilContextCancel(short, syncPoll, true, func(context.Context) (bool, error) {
+			lacking = slices.DeleteFunc(lacking, w.hasPod)
+			return len(lacking) == 0, nil
+		})
 		if err != nil {
-			missing = fmt.Errorf("the watch has not shown the pod of resource version %s yet", version)
+			missing = fmt.Errorf("the watch has not shown the pod %s/%s of resource version %s yet, nor %d others",
+				lacking[0].Namespace, lacking[0].Name, lacking[0].ResourceVersion, len(lacking)-1)
 		}
 		return err == nil, nil
 	})
@@ -94,24 +116,26 @@ func (w *Watcher) feed(resource string) *feed {
 	return w.feeds[slices.IndexFunc(w.feeds, func(f *feed) bool { return f.resource == resource })]
 }
 
-// latestPod returns the highest version of the present pods, "" when there are none.
-func (w *Watcher) latestPod(ctx context.Context) (latest string, err error) {
+// hasPod reports whether the view has a pod as it is listed, or later.
+func (w *Watcher) hasPod(pod *metav1.ObjectMeta) bool {
+	return w.feed("pods").reached.has(pod.UID, pod.ResourceVersion)
+}
+
+// lackingPods lists the pods that the view does not have as they are.
+func (w *Watcher) lackingPods(ctx context.Context) (lacking []*metav1.ObjectMeta, err error) {
 	pods := w.metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
-	var last reached
 	for options := (metav1.ListOptions{FieldSelector: cluster.Unfinished().String(), Limit: catchUpPage}); ; {
 		list, err := pods.List(ctx, options)
 		if err != nil {
-			return "", fmt.Errorf("list pods: %w", err)
+			return nil, fmt.Errorf("list pods: %w", err)
 		}
 		for i := range list.Items {
-			last.note(list.Items[i].ResourceVersion)
+			if pod := &list.Items[i].ObjectMeta; !w.hasPod(pod) {
+				lacking = append(lacking, pod)
+			}
 		}
 		if options.Continue = list.Continue; options.Continue == "" {
-			break
+			return lacking, nil
 		}
 	}
-	if version := last.version.Load(); version != nil {
-		return *version, nil
-	}
-	return "", nil
 }

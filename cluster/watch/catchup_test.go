@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -25,7 +26,7 @@ type behind struct {
 	pods *reached
 
 	mu      sync.Mutex
-	listed  []string // versions of the pods that there are
+	listed  []string // the pods that there are, as in a@9: of a UID and a version
 	refuses bool     // lists fail
 }
 
@@ -38,8 +39,8 @@ func (b *behind) set(refuses bool, listed ...string) {
 
 func newBehind() *behind {
 	client := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
-	pods := &feed{resource: "pods"}
-	b := &behind{Watcher: &Watcher{metadata: client, feeds: []*feed{{resource: "nodes"}, pods}}, pods: &pods.reached}
+	pods := &feed{resource: "pods", reached: &reached{}}
+	b := &behind{Watcher: &Watcher{metadata: client, feeds: []*feed{{resource: "nodes"}, pods}}, pods: pods.reached}
 	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -47,15 +48,25 @@ func newBehind() *behind {
 			return true, nil, errors.New("away")
 		}
 		list := &metav1.List{}
-		for _, version := range b.listed {
-			list.Items = append(
-				list.Items,
-				runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: version}}},
-			)
+		for _, pod := range b.listed {
+			list.Items = append(list.Items, runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: versioned(pod).ObjectMeta}})
 		}
 		return true, list, nil
 	})
 	return b
+}
+
+// versioned is a pod as in a@9.
+func versioned(pod string) *corev1.Pod {
+	uid, version, _ := strings.Cut(pod, "@")
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: uid, UID: types.UID(uid), ResourceVersion: version}}
+}
+
+// see has the view take pods in.
+func (b *behind) see(pods ...string) {
+	for _, pod := range pods {
+		b.pods.note(versioned(pod))
+	}
 }
 
 // catches runs CatchUp until the test ends.
@@ -79,18 +90,20 @@ func TestTheViewCatchesUpWithThePodsThatThereAre(t *testing.T) {
 		then         func(*behind) // after which it has caught up
 	}{
 		"there are none":              {},
-		"all were seen":               {seen: []string{"9", "10"}, listed: []string{"10", "9"}},
-		"later ones were seen":        {seen: []string{"9", "11"}, listed: []string{"9", "10"}},
-		"the last one is seen":        {seen: []string{"9"}, listed: []string{"9", "10"}, then: func(b *behind) { b.pods.note("10") }},
-		"one that came later is seen": {listed: []string{"9"}, then: func(b *behind) { b.pods.note("12") }},
-		"the last one goes":           {seen: []string{"9"}, listed: []string{"9", "10"}, then: func(b *behind) { b.set(false, "9") }},
+		"all were seen":               {seen: []string{"a@9", "b@10"}, listed: []string{"b@10", "a@9"}},
+		"later ones were seen":        {seen: []string{"a@9", "b@11"}, listed: []string{"a@9", "b@10"}},
+		"the last one is seen":        {seen: []string{"a@9"}, listed: []string{"a@9", "b@10"}, then: func(b *behind) { b.see("b@10") }},
+		"one that came later is seen": {listed: []string{"a@9"}, then: func(b *behind) { b.see("a@12") }},
+		"the last one goes":           {seen: []string{"a@9"}, listed: []string{"a@9", "b@10"}, then: func(b *behind) { b.set(false, "a@9") }},
+		// As when all are listed again: they come in any order.
+		"the latest one is seen before others": {
+			seen: []string{"a@9", "b@12"}, listed: []string{"a@11", "b@12"}, then: func(b *behind) { b.see("a@11") },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBehind()
-				for _, version := range test.seen {
-					b.pods.note(version)
-				}
+				b.see(test.seen...)
 				b.set(false, test.listed...)
 				done, stop := b.catches(t)
 				synctest.Wait()
@@ -122,10 +135,10 @@ func TestCatchingUpSaysWhatIsMissing(t *testing.T) {
 		b.set(true)
 		_, stop := b.catches(t)
 		<-time.After(10 * time.Second)
-		b.set(false, "10")
+		b.set(false, "a@10")
 		<-time.After(10 * time.Second)
 		if err := stop(); err == nil ||
-			err.Error() != "catch up with the API server: the watch has not shown the pod of resource version 10 yet" {
+			err.Error() != "catch up with the API server: the watch has not shown the pod default/a of resource version 10 yet, nor 0 others" {
 			t.Errorf("error %v", err)
 		}
 		b.set(true)
@@ -139,30 +152,28 @@ func TestCatchingUpSaysWhatIsMissing(t *testing.T) {
 
 func TestVersionsAreNotedOnceObjectsAreInTheView(t *testing.T) {
 	var r reached
-	before := func(version string) {
-		if !r.has(version) {
-			return
+	before := func(object any) {
+		pod := object.(*corev1.Pod)
+		if r.has(pod.UID, pod.ResourceVersion) {
+			t.Errorf("version %s is noted before its object is taken in", pod.ResourceVersion)
 		}
-		t.Errorf("version %s is noted before its object is taken in", version)
 	}
-	h := r.after(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { before(object.(*corev1.Pod).ResourceVersion) },
-		UpdateFunc: func(_, object any) { before(object.(*corev1.Pod).ResourceVersion) },
-		DeleteFunc: func(object any) {
-			if pod, ok := object.(*corev1.Pod); ok {
-				before(pod.ResourceVersion)
-			}
-		},
-	})
-	pod := func(version string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+	h := r.after(cache.ResourceEventHandlerFuncs{AddFunc: before, UpdateFunc: func(_, object any) { before(object) }})
+	h.OnAdd(versioned("a@9"), true)
+	h.OnUpdate(versioned("a@9"), versioned("a@10"))
+	h.OnAdd(versioned("b@11"), false)
+	h.OnAdd(versioned("c@12"), false)
+	h.OnUpdate(versioned("c@12"), versioned("namesake@13"))
+	for pod, want := range map[string]bool{"a@10": true, "a@11": false, "b@11": true, "c@12": false, "namesake@13": true} {
+		if wanted := versioned(pod); r.has(wanted.UID, wanted.ResourceVersion) != want {
+			t.Errorf("that %s is in the view: %t", pod, !want)
+		}
 	}
-	h.OnAdd(pod("9"), true)
-	h.OnUpdate(pod("9"), pod("10"))
-	h.OnDelete(pod("11"))
-	h.OnDelete(cache.DeletedFinalStateUnknown{Obj: pod("12")})
-	if !r.has("11") || r.has("12") {
-		t.Errorf("version 11 is noted: %t; that of one that went unseen: %t", r.has("11"), r.has("12"))
+	h.OnDelete(versioned("a@14"))
+	h.OnDelete(cache.DeletedFinalStateUnknown{Obj: versioned("b@11")})
+	h.OnDelete(versioned("namesake@15"))
+	if len(r.versions) > 0 {
+		t.Errorf("%v are known of pods that are gone", r.versions)
 	}
 }
 
@@ -172,7 +183,7 @@ func TestAWatcherNotesTheVersionsOfPods(t *testing.T) {
 		b := newBehind()
 		w := follow(t, Options{Client: client, Metadata: b.metadata})
 		synctest.Wait()
-		b.set(false, "7")
+		b.set(false, "pod-p@7")
 		b.Watcher = w.Watcher
 		done, stop := b.catches(t)
 		<-time.After(10 * time.Second)

@@ -28,7 +28,7 @@ type feed struct {
 	informer cache.SharedIndexInformer
 	handled  cache.ResourceEventHandlerRegistration
 	health   *health
-	reached  reached
+	reached  *reached // nil for a source that nobody catches up with
 }
 
 func newFeed(s source, log *slog.Logger, troubled *prometheus.CounterVec) (*feed, error) {
@@ -45,8 +45,13 @@ func newFeed(s source, log *slog.Logger, troubled *prometheus.CounterVec) (*feed
 	if trim == nil {
 		trim = cluster.Trimming()
 	}
+	handles := handler(s)
+	if s.catchUp {
+		f.reached = &reached{}
+		handles = f.reached.after(handles)
+	}
 	var err error
-	f.handled, err = f.informer.AddEventHandler(f.reached.after(handler(s)))
+	f.handled, err = f.informer.AddEventHandler(handles)
 	err = errors.Join(err,
 		f.informer.SetTransform(trim),
 		// The calls themselves are observed, those included that the informer repeats without a word.
@@ -86,14 +91,20 @@ func handler(s source) cache.ResourceEventHandler {
 			}
 		},
 		DeleteFunc: func(object any) {
-			if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = tombstone.Obj
-			}
-			if last, ok := object.(apiObject); ok {
+			if last := lastOf(object); last != nil {
 				s.remove(last)
 			}
 		},
 	}
+}
+
+// lastOf returns the last state of an object that a handler is told to be gone, nil where that is not known.
+func lastOf(gone any) apiObject {
+	if tombstone, ok := gone.(cache.DeletedFinalStateUnknown); ok {
+		gone = tombstone.Obj
+	}
+	last, _ := gone.(apiObject)
+	return last
 }
 
 // sameOnItsNode reports whether of a pod on a node nothing changed that is read, as when its kubelet

@@ -28,7 +28,9 @@ type source struct {
 	// optional says that a cluster may lack the resource, or deny it.
 	optional bool
 	// builtIn says that it is optional and nothing defines it: a cluster that lacks it is no trouble.
-	builtIn     bool
+	builtIn bool
+	// catchUp says that [Watcher.CatchUp] waits for its objects.
+	catchUp     bool
 	trim        cache.TransformFunc // Trim when nil
 	watched     func(error)         // told of trouble with the calls, and of its end; may be nil
 	set, remove func(apiObject)
@@ -72,7 +74,10 @@ func coreSources(client kubernetes.Interface) []source {
 	core, apps, storage, policy := client.CoreV1(), client.AppsV1(), client.StorageV1(), client.PolicyV1()
 	return []source{
 		{resource: "nodes", example: &corev1.Node{}, calls: listWatch(core.Nodes(), "")},
-		{resource: "pods", example: &corev1.Pod{}, calls: listWatch(core.Pods(metav1.NamespaceAll), cluster.Unfinished().String())},
+		{
+			resource: "pods", example: &corev1.Pod{}, catchUp: true,
+			calls: listWatch(core.Pods(metav1.NamespaceAll), cluster.Unfinished().String()),
+		},
 		{resource: "persistentvolumes", example: &corev1.PersistentVolume{}, calls: listWatch(core.PersistentVolumes(), "")},
 		{
 			resource: "persistentvolumeclaims",
