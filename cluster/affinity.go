@@ -52,7 +52,7 @@ type AffinityTerm struct {
 	// Selector selects pods by their labels. Without one in the API object it
 	// matches no pod, and an empty one matches all.
 	Selector labels.Selector
-	// Namespaces are the names of namespaces whose pods the term is about: that of
+	// Namespaces are the names of namespaces whose pods the term is about, in order and each once: that of
 	// its own pod when the API object names none and has no namespace selector.
 	Namespaces []string
 	// NamespaceSelector selects more namespaces by their labels. Without one in the
@@ -70,8 +70,14 @@ type WeightedAffinityTerm struct {
 // namespace, and are nil when that is not known (AffinityTerm.Matches in
 // k8s.io/kube-scheduler/framework/types.go).
 func (t *AffinityTerm) Matches(pod *Pod, namespaceLabels labels.Set) bool {
-	return (slices.Contains(t.Namespaces, pod.Namespace) || t.NamespaceSelector.Matches(namespaceLabels)) &&
+	return (t.Names(pod.Namespace) || t.NamespaceSelector.Matches(namespaceLabels)) &&
 		t.Selector.Matches(labels.Set(pod.Labels))
+}
+
+// Names reports whether the term names a namespace. A pod may name very many.
+func (t *AffinityTerm) Names(namespace string) bool {
+	_, named := slices.BinarySearch(t.Namespaces, namespace)
+	return named
 }
 
 // parseAffinity is nil for a pod without inter-pod affinity, as most are.
@@ -136,7 +142,7 @@ func parseTerm(owner *corev1.Pod, term *corev1.PodAffinityTerm) (AffinityTerm, e
 	if err != nil {
 		return AffinityTerm{}, err
 	}
-	namespaces := term.Namespaces
+	namespaces := slices.Compact(slices.Sorted(slices.Values(term.Namespaces)))
 	if len(namespaces) == 0 && term.NamespaceSelector == nil {
 		namespaces = []string{owner.Namespace}
 	}

@@ -66,7 +66,7 @@ func TestAffinityTermMatches(t *testing.T) {
 		},
 		{
 			name:      "a namespace in the list is meant",
-			term:      corev1.PodAffinityTerm{LabelSelector: everything, Namespaces: []string{"one", "two"}},
+			term:      corev1.PodAffinityTerm{LabelSelector: everything, Namespaces: []string{"two", "one", "two"}},
 			namespace: "two",
 			want:      true,
 		},

@@ -101,7 +101,7 @@ func newOwnTerm(term *cluster.AffinityTerm, objects *cluster.Objects) ownTerm {
 // selects reports whether the namespace selector makes a difference to whether the term is
 // about a namespace, and matches it.
 func (t *ownTerm) selects(namespace string, objects *cluster.Objects) bool {
-	if t.anywhere || slices.Contains(t.Namespaces, namespace) {
+	if t.anywhere || t.Names(namespace) {
 		return false
 	}
 	object, known := objects.Namespaces.Get(namespace)
