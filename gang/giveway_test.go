@@ -48,6 +48,15 @@ func TestAPlanGivesWayToHigherPriorityUntilItStarts(t *testing.T) {
 			p.after(time.Second)
 			return high[0]
 		}, true},
+		{"not to one whose member of higher priority is gone", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
+			mixed := members("mixed", 3, "2")
+			mixed[2].Spec.Priority = new(int32(5))
+			p.set(podGroup("mixed", 2))
+			p.set(objects(mixed)...)
+			p.delete(mixed[2]) // before anything is planned
+			p.after(time.Second)
+			return mixed[0]
+		}, false},
 		{"not to one of equal priority", func(p *process, _ []*corev1.Pod, _ []*call) *corev1.Pod {
 			equal := members("equal", 2, "2")
 			p.set(podGroup("equal", 2), equal[0], equal[1])

@@ -73,7 +73,7 @@ func (g *group) clone() *group {
 		member := *p
 		c.members[uid] = &member
 	}
-	c.done.pods = maps.Clone(g.done.pods)
+	c.done.pods, c.priorities = maps.Clone(g.done.pods), maps.Clone(g.priorities)
 	c.unsure, c.tries.unbound = maps.Clone(g.unsure), maps.Clone(g.tries.unbound)
 	if g.clearing != nil {
 		clearing := *g.clearing

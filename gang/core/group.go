@@ -105,11 +105,12 @@ type group struct {
 	members       map[types.UID]*member
 	done          done
 	counts        counts
-	priority      int32     // the highest of a member so far, 0 without any
-	first         types.UID // the member that was created first, "" before there was one
-	schedulerName string    // that of the first member
-	created       time.Time // the first member that was seen, by its creation
-	dirty         bool      // something may have changed since it was last told
+	priorities    map[int32]int // how many members have which
+	priority      int32         // the highest of a member, 0 without any
+	first         types.UID     // the member that was created first, "" before there was one
+	schedulerName string        // that of the first member
+	created       time.Time     // the first member that was seen, by its creation
+	dirty         bool          // something may have changed since it was last told
 	demand
 	planning
 	prospects

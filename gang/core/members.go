@@ -2,6 +2,7 @@ package core
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -98,9 +99,6 @@ func (t *turn) join(pod *cluster.Pod) *group {
 	if g.done.has(pod.UID) {
 		return nil // what shows it running is late
 	}
-	if len(g.members) == 0 {
-		g.priority = priority(pod)
-	}
 	p := &member{pod: pod, since: t.now}
 	g.members[pod.UID] = p
 	p.inherited = g.leads(t.view) && p.gated() && pod.NominatedBy() == cluster.FieldManager
@@ -108,7 +106,7 @@ func (t *turn) join(pod *cluster.Pod) *group {
 		g.isFirst(p)
 	}
 	g.counts[pending]++
-	g.priority = max(g.priority, priority(pod))
+	g.ranks(priority(pod), 1)
 	g.looked, g.dirty, g.heard, g.tries = 0, true, false, g.tries.anew()
 	t.groupOf[pod.UID] = g
 	t.counted(g)
@@ -132,7 +130,7 @@ func (t *turn) moves(g *group, pod *cluster.Pod, another bool) {
 func (t *turn) group(key membership.Key, created time.Time) *group {
 	g := t.groups[key]
 	if g == nil {
-		g = &group{key: key, members: map[types.UID]*member{}, created: created, done: newDone()}
+		g = &group{key: key, members: map[types.UID]*member{}, priorities: map[int32]int{}, created: created, done: newDone()}
 		t.groups[key] = g
 	}
 	if created.Before(g.created) {
@@ -149,6 +147,7 @@ func (t *turn) leave(g *group, uid types.UID) {
 	}
 	t.giveUp(p, ErrGone)
 	g.counts[p.stage]--
+	g.ranks(priority(p.pod), -1)
 	delete(g.members, uid)
 	delete(t.groupOf, uid)
 	t.counted(g)
@@ -160,6 +159,19 @@ func (t *turn) leave(g *group, uid types.UID) {
 	}
 	g.dirty, g.heard, g.tries = true, false, g.tries.anew()
 	t.forget(g)
+}
+
+// ranks counts members of a priority in, or out again. A group has the highest one of its members, for as long as that one is there.
+func (g *group) ranks(priority int32, members int) {
+	if g.priorities[priority] += members; g.priorities[priority] == 0 {
+		delete(g.priorities, priority)
+	}
+	if g.priority = 0; len(g.priorities) > 0 {
+		g.priority = math.MinInt32
+	}
+	for has := range g.priorities {
+		g.priority = max(g.priority, has)
+	}
 }
 
 // isFirst notes the member that was created first: who plans all of them is who it names.

@@ -129,10 +129,8 @@ func (t *Terms) limit(g *group) *placement.Limit {
 	staying, whole, loss := g.done.succeeded, 0, 0.0
 	for _, p := range t.bundleOf(g) {
 		whole += p.counts.assigned()
-		for _, member := range p.members {
-			if member.stage == bound {
-				loss += t.ages.Loss(member.pod)
-			}
+		for _, member := range p.in(bound) { // in their order, as sums of fractions differ by it
+			loss += t.ages.Loss(member.pod)
 		}
 	}
 	for _, p := range g.members {
