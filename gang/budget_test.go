@@ -1,6 +1,7 @@
 package gang
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,9 +31,10 @@ func TestSearchesOfAnEventShareTheirTimeAndLaterOnesHaveMoreOnceItWasUp(t *testi
 	}
 }
 
-// busy is a clock that is late by half a second more each time somebody looks at a moment.
+// busy is a clock that is late by some more each time somebody looks at a moment.
 type busy struct {
 	clock.RealClock
+	by     time.Duration
 	moment time.Time
 	late   time.Duration
 }
@@ -41,12 +43,12 @@ func (b *busy) Now() time.Time {
 	if now := b.RealClock.Now(); !now.Equal(b.moment) {
 		b.moment, b.late = now, 0
 	}
-	b.late += 500 * time.Millisecond
+	b.late += b.by
 	return b.moment.Add(b.late)
 }
 
 func TestAGangStartsThoughTimeWasUpWhenItWasFirstPlanned(t *testing.T) {
-	runAt(t, &busy{}, func(p *process) {
+	runAt(t, &busy{by: 500 * time.Millisecond}, func(p *process) {
 		pods := members("g", 8, "1") // five are looked at in time
 		p.set(node("a", "8"), podGroup("g", 8))
 		p.set(objects(pods)...)
@@ -54,5 +56,21 @@ func TestAGangStartsThoughTimeWasUpWhenItWasFirstPlanned(t *testing.T) {
 		p.wantStages("when it was planned once", map[string]int{"pending": 8})
 		p.after(time.Minute)
 		p.wantStages("after a while", map[string]int{"placed": 8})
+	})
+}
+
+// What nobody had the time to look at is not known to have no room.
+func TestATreeStartsThoughTimeWasUpWhenItsGangsWereLookedAt(t *testing.T) {
+	const gangs = 12
+	runAt(t, &busy{by: 50 * time.Millisecond}, func(p *process) {
+		p.branch("", "root", gangs)
+		p.set(node("a", "50"))
+		pods := p.plant("root", "large", 1, 1, "99")
+		for i := range gangs {
+			pods = append(pods, p.plant("root", fmt.Sprint("small-", i), 1, 1, "1")...)
+		}
+		if started := p.startTree(pods); len(started) != gangs {
+			t.Errorf("started are %v, want all that fit", started)
+		}
 	})
 }

@@ -53,19 +53,23 @@ func (p *ports) FindPlaces(s core.Search, also core.Also) core.Places {
 	}
 }
 
-// FindWithout returns no nodes if there would still be less than members ask for.
-func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) core.Nodes {
+// FindWithout implements [core.Ports].
+func (p *ports) FindWithout(s core.Search, without []*cluster.Pod, on []string) (nodes core.Nodes, late bool) {
 	if p.lackingWithout(s.Parts, without) {
-		return nil
+		return nil, false
 	}
 	deadline := p.budget.deadline()
-	return p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
-		places, _, _ := placeAll(plan, s, deadline)
+	nodes = p.nodesWithout(s.Store, podsOf(s.Parts), without, on, func(plan *placement.Plan) (nodes []int32) {
+		places, _, not := placeAll(plan, s, deadline)
+		if not != nil && not.late {
+			late, p.budget.short = true, true
+		}
 		for _, place := range places {
 			nodes = append(nodes, place.Node)
 		}
 		return nodes
 	})
+	return nodes, late
 }
 
 // nodesWithout returns the nodes on which pods would go if others were not on theirs.

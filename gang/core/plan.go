@@ -118,7 +118,7 @@ func (t *attempt) outranks() bool {
 	if len(without) == 0 || g.store == nil {
 		return false
 	}
-	nodes := t.ports.FindWithout(t.wanted(), without, on)
+	nodes, _ := t.ports.FindWithout(t.wanted(), without, on)
 	t.now = t.ports.Now()
 	return t.outrank(g.key.String(), g.priority, nodes)
 }
@@ -128,7 +128,12 @@ func (t *attempt) search(also Also) (found Places) {
 	found = t.ports.FindPlaces(t.wanted(), also)
 	t.now = t.ports.Now()
 	if g := t.first(); found.Outcome == NotFound && !found.Late && g.spec != nil && len(g.spec.Above) > 0 {
-		t.others(t.unfit(), func() (does, late bool) {
+		unfit, late := t.unfit()
+		if late {
+			found.Late = true
+			return found
+		}
+		t.others(unfit, func() (does, late bool) {
 			instead := t.ports.FindPlaces(t.wanted(), also)
 			t.now = t.ports.Now()
 			if instead.Outcome != NotFound {

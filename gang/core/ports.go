@@ -30,8 +30,9 @@ type Ports interface {
 	FindPlaces(Search, Also) Places
 	// FindVictims has members count on places that they would have if others were evicted.
 	FindVictims(Search, *Terms) Evictions
-	// FindWithout returns the nodes to which members would go if others, who are on nodes, had no places.
-	FindWithout(s Search, without []*cluster.Pod, on []string) Nodes
+	// FindWithout returns the nodes to which members would go if others, who are on nodes, had no places: none if that would not be enough,
+	// or, late, if the time was up before that was known.
+	FindWithout(s Search, without []*cluster.Pod, on []string) (nodes Nodes, late bool)
 	// FindLost returns the members that could not come to the places on which they count, if they did not count there. Where a group
 	// has to be in one domain and is not, it returns all its members: the nodes beside them are their own as well.
 	FindLost(Search) []types.UID

@@ -193,7 +193,7 @@ func (w *world) FindPlaces(s Search, _ Also) Places {
 	return Places{Outcome: Found, Planned: places, Nodes: len(w.room), Contested: w.ahead}
 }
 
-func (w *world) FindWithout(s Search, others []*cluster.Pod, on []string) Nodes {
+func (w *world) FindWithout(s Search, others []*cluster.Pod, on []string) (Nodes, bool) {
 	w.note("find without ", describeSearch(s), len(others), on)
 	without := map[types.UID]bool{}
 	for _, pod := range others {
@@ -204,7 +204,7 @@ func (w *world) FindWithout(s Search, others []*cluster.Pod, on []string) Nodes 
 	for _, p := range places {
 		nodes.Insert(p.Node)
 	}
-	return nodes
+	return nodes, false
 }
 
 func (w *world) FindVictims(s Search, terms *Terms) Evictions {

@@ -96,9 +96,10 @@ func (p part) leaf() membership.Leaf {
 // mostChoices is how many bundles of a tree are tried in one plan.
 const mostChoices = 64
 
-// unfit returns the other gangs of a tree that have no room even alone, whatever the choice.
-func (t *attempt) unfit() sets.Set[*group] {
-	unfit := sets.New[*group]()
+// unfit returns the other gangs of a tree that have no room even alone, whatever the choice, or says that the time was up before.
+func (t *attempt) unfit() (unfit sets.Set[*group], late bool) {
+	unfit = sets.New[*group]()
+	defer func() { t.now = t.ports.Now() }()
 	for _, g := range t.trees[t.first().root] {
 		if g == t.first() || g.unasked() != nil {
 			continue
@@ -108,12 +109,15 @@ func (t *attempt) unfit() sets.Set[*group] {
 			continue
 		}
 		alone := Search{Store: t.first().store, Parts: []Wanted{t.wantedOf(p)}}
-		if len(t.ports.FindWithout(alone, nil, nil)) == 0 {
+		nodes, late := t.ports.FindWithout(alone, nil, nil)
+		if late {
+			return unfit, true
+		}
+		if len(nodes) == 0 {
 			unfit.Insert(g)
 		}
 	}
-	t.now = t.ports.Now()
-	return unfit
+	return unfit, false
 }
 
 // others takes one other bundle of a tree after the next in place of the attempt's, until try reports that one does, or that the

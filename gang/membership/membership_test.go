@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -353,6 +354,46 @@ func TestGroupsThatStartTogetherNameTheSameOnes(t *testing.T) {
 				t.Errorf("they disagree: %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// Each of many groups that start together is held against all others, while calls wait.
+func TestGroupsThatNameTheSameAreComparedAtOnce(t *testing.T) {
+	const count = 100
+	specs := make([]*Spec, count)
+	for i := range specs {
+		var names []string
+		for j := range count {
+			if j != i { // itself need not be named
+				names = append(names, fmt.Sprintf("n/group-%03d", j))
+			}
+		}
+		member := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Name: "p", Namespace: "n", Labels: map[string]string{v1alpha1.LabelMuster: fmt.Sprintf("group-%03d", i)},
+			Annotations: map[string]string{
+				v1alpha1.AnnotationMinMember: "1", v1alpha1.AnnotationGroups: `["` + strings.Join(names, `","`) + `"]`,
+			},
+		}}
+		if specs[i] = (Bounds{MaxMembers: 10}).Said(slices.Values([]*cluster.Pod{cluster.NewPod(member)})); specs[i].Err != nil {
+			t.Fatal(specs[i].Err)
+		}
+	}
+	named := func(i int) Key {
+		return Key{v1alpha1.LabelMuster, types.NamespacedName{Namespace: "n", Name: fmt.Sprintf("group-%03d", i)}}
+	}
+	first, last := named(0), named(count-1)
+	if allocations := testing.AllocsPerRun(10, func() {
+		if why := specs[0].Disagreement(first, specs[count-1], last); why != "" {
+			t.Error(why)
+		}
+	}); allocations > 0 {
+		t.Errorf("to compare two of %d groups takes %v allocations", count, allocations)
+	}
+	other := *specs[1]
+	other.Policy.Groups = specs[1].Policy.Groups[1:]
+	other.name(named(1).NamespacedName)
+	if why := specs[0].Disagreement(first, &other, named(1)); !strings.Contains(why, "does not name n/group-000") {
+		t.Errorf("of a group that does not name the first one: %q", why)
 	}
 }
 

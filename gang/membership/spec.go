@@ -1,11 +1,14 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -61,6 +64,9 @@ type Spec struct {
 	Created time.Time
 	// Err says what is wrong with the spec, nil for nothing.
 	Err error
+
+	// named are the names of the groups that start together, as one; zero where nobody has worked that out. See Disagreement.
+	named unique.Handle[string]
 }
 
 // Asked returns what a PodGroup asks for.
@@ -92,6 +98,7 @@ func (b Bounds) Asked(object *v1alpha1.Observed) *Spec {
 	if s.Err == nil {
 		s.Err = s.Policy.Topology.Check(s.MinMember)
 	}
+	s.name(types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()})
 	return s
 }
 
@@ -118,6 +125,14 @@ func (b Bounds) Said(members iter.Seq[*cluster.Pod]) *Spec {
 	if first == nil {
 		return nil
 	}
+	said := b.declares(first, members)
+	if key, is := Of(first); is {
+		said.name(key.NamespacedName)
+	}
+	return said
+}
+
+func (b Bounds) declares(first *cluster.Pod, members iter.Seq[*cluster.Pod]) *Spec {
 	if _, marked := Marked(first.Pod); !marked {
 		return b.affiliated(first, members)
 	}
@@ -239,9 +254,12 @@ func (s *Spec) Bears(missing, percent int) bool {
 }
 
 // Disagreement says in words how another group differs from this one about the groups that start together, ""
-// when they name the same groups, each with itself.
+// when they name the same groups, each with itself. It is asked about each pair of many groups.
 func (s *Spec) Disagreement(key Key, other *Spec, otherKey Key) string {
-	together, theirs := s.together(key), other.together(otherKey)
+	if s.named == other.named && s.named != (unique.Handle[string]{}) {
+		return ""
+	}
+	together, theirs := s.together(key.NamespacedName), other.together(otherKey.NamespacedName)
 	if theirs.Equal(together) {
 		return ""
 	}
@@ -249,12 +267,29 @@ func (s *Spec) Disagreement(key Key, other *Spec, otherKey Key) string {
 	if differ.Len() == 0 {
 		does, differ = "also names", theirs.Difference(together)
 	}
-	name := slices.MinFunc(differ.UnsortedList(), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	return fmt.Sprintf("%s, with which it is to start together, %s %s: groups that start together have to name the same ones",
-		otherKey.NamespacedName, does, name)
+		otherKey.NamespacedName, does, inOrder(differ)[0])
 }
 
 // together returns the names of the groups that start together with one, and its own.
-func (s *Spec) together(key Key) sets.Set[types.NamespacedName] {
-	return sets.New(s.Policy.Groups...).Insert(key.NamespacedName)
+func (s *Spec) together(own types.NamespacedName) sets.Set[types.NamespacedName] {
+	return sets.New(s.Policy.Groups...).Insert(own)
+}
+
+// name works out as one what a group of a name says of the groups that start together.
+func (s *Spec) name(own types.NamespacedName) {
+	if len(s.Policy.Groups) == 0 {
+		return
+	}
+	var text strings.Builder
+	for _, name := range inOrder(s.together(own)) {
+		text.WriteString(name.Namespace + "/" + name.Name + "\n") // which no name has
+	}
+	s.named = unique.Make(text.String())
+}
+
+func inOrder(names sets.Set[types.NamespacedName]) []types.NamespacedName {
+	return slices.SortedFunc(maps.Keys(names), func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 }
