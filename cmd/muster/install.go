@@ -170,18 +170,22 @@ func (f *installFlags) made(cmd *cobra.Command, options install.Options) (*insta
 // carryOut applies the objects before it writes files: muster may read what it needs when a kubelet starts it.
 func (f *installFlags) carryOut(cmd *cobra.Command, installation *install.Installation, connection *rest.Config) error {
 	told := func(line string) { fmt.Fprintln(cmd.OutOrStdout(), line) }
+	applier := install.Applier{Clock: clock.RealClock{}, Told: told}
 	if f.apply {
 		client, err := dynamic.NewForConfig(connection)
 		if err != nil {
 			return err
 		}
-		applier := install.Applier{Client: client, Clock: clock.RealClock{}, Told: told}
+		applier.Client = client
 		if err := applier.Apply(cmd.Context(), installation); err != nil {
 			return err
 		}
 	}
 	if f.root != "" {
-		return installation.Write(f.root, told)
+		if err := installation.Write(f.root, told); err != nil || !f.apply || !f.ways.kubeadm {
+			return err
+		}
+		return applier.TellKubeadm(cmd.Context())
 	}
 	if !f.ways.managed {
 		told("no file of a node was written: --write-to / does that, on each control-plane node")

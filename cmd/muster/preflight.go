@@ -70,9 +70,6 @@ if something is MISSING that is needed, and after any error.`,
 			if err != nil {
 				return err
 			}
-			if name == "" {
-				name = cfg.LeaderElection.ResourceName
-			}
 			report, err := preflight.Run(cmd.Context(), preflight.Options{
 				Client: client, Config: cfg, Name: name, Metrics: preflight.MetricsOf(client), Scheduler: scheduler,
 			})
@@ -97,7 +94,8 @@ if something is MISSING that is needed, and after any error.`,
 		&name,
 		"name",
 		"",
-		"`NAME` that the names of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it)",
+		"`NAME` that the names of the policies, or of the webhook, begin with (default: leaderElection.resourceName, as the chart has it, "+
+			"or muster-host, as 'muster install' has it)",
 	)
 	output.register(flags, false)
 	return cmd

@@ -14,6 +14,9 @@ import (
 // with it.
 const PolicyName = "muster"
 
+// HostPolicyName is PolicyName where muster runs on the nodes of a control plane: the chart can be installed beside that.
+const HostPolicyName = "muster-host"
+
 // Gated lists the schedulers whose pods are gated when they are created: members of gangs, and pods of no group
 // that are opted in.
 func Gated(cfg *config.Configuration) (ofMembers, ofPods []string) {

@@ -61,14 +61,13 @@ func (a *Applier) Apply(ctx context.Context, i *Installation) error {
 		}
 		a.Told("applied " + o.String())
 	}
-	if err := a.await(ctx, mine); err != nil {
-		return err
-	}
-	if i.way != Kubeadm {
-		return nil
-	}
-	n := nodeOf(i.way)
-	changed, err := a.kubeadm(ctx, false, n.addToCluster)
+	return a.await(ctx, mine)
+}
+
+// TellKubeadm has kubeadm's upgrades keep kube-scheduler's configuration, which all control-plane nodes must have: where the files are
+// missing, kube-scheduler would not start any more.
+func (a *Applier) TellKubeadm(ctx context.Context) error {
+	changed, err := a.kubeadm(ctx, false, nodeOf(Kubeadm).addToCluster)
 	if changed {
 		a.Told("changed " + kubeadmConfig + ": kubeadm's next upgrade keeps kube-scheduler's configuration")
 	}
@@ -165,7 +164,7 @@ func (a *Applier) kubeadm(ctx context.Context, dry bool, edit func(map[string]an
 	return err == nil, err
 }
 
-// ForgetKubeadm takes back what Apply changes of kubeadm's ClusterConfiguration, and returns whether there is anything. With dry set, it
+// ForgetKubeadm takes back what TellKubeadm changes of kubeadm's ClusterConfiguration, and returns whether there is anything. With dry set, it
 // only tells.
 func (a *Applier) ForgetKubeadm(ctx context.Context, dry bool) (bool, error) {
 	return a.kubeadm(ctx, dry, nodeOf(Kubeadm).takeFromCluster)

@@ -59,7 +59,7 @@ func releaseOf(way Way) string {
 	if way == Managed {
 		return "muster"
 	}
-	return "muster-host"
+	return admission.HostPolicyName
 }
 
 // DefaultConfig is the configuration that a way begins with.

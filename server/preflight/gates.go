@@ -50,6 +50,19 @@ func policies(printed string) (all []policy, err error) {
 	return all, nil
 }
 
+// usualName returns the name of policies that nobody has named: of an installation on the nodes of a control plane if only such one is
+// there. Each installation has the policy that keeps records muster's own.
+func (l *look) usualName() string {
+	usual, isThere := l.Config.LeaderElection.ResourceName, func(name string) bool {
+		_, err := l.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(l.ctx, name+"-records", metav1.GetOptions{})
+		return err == nil
+	}
+	if !isThere(usual) && isThere(admission.HostPolicyName) {
+		return admission.HostPolicyName
+	}
+	return usual
+}
+
 // named returns the name here of an object that is printed for a muster of the usual name.
 func (l *look) named(printed string) string {
 	return l.Name + strings.TrimPrefix(printed, admission.PolicyName)

@@ -26,7 +26,8 @@ type Options struct {
 	Config *config.Configuration
 	// Metrics reads the API server's metrics; see [MetricsOf].
 	Metrics func(context.Context) (io.ReadCloser, error)
-	// Name names the admission policies, or the webhook configuration.
+	// Name names the admission policies, or the webhook configuration. Where it is empty, they have the name that the chart gives them, or
+	// the one of 'muster install' on the nodes of a control plane.
 	Name string
 	// Scheduler is the configuration of kube-scheduler's, in YAML or JSON; empty when nobody gave it.
 	Scheduler []byte
@@ -35,6 +36,9 @@ type Options struct {
 // Run looks at a cluster. It fails if the cluster cannot be reached.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	l := &look{Options: o, ctx: ctx, report: &Report{}}
+	if l.Name == "" {
+		l.Name = l.usualName()
+	}
 	l.members, l.pods = admission.Gated(o.Config)
 	l.gated = len(l.members) > 0
 	l.byWebhook = o.Config.Serving.WebhookListen != ""

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -255,6 +256,32 @@ func TestTheFileOfKubeSchedulerIsComparedWithTheProfiles(t *testing.T) {
 			}
 			if r.Passes() != test.passes {
 				t.Errorf("passes: %t, want %t:\n%s", r.Passes(), test.passes, text)
+			}
+		})
+	}
+}
+
+func TestPoliciesAreLookedForByTheNameOfTheirInstallation(t *testing.T) {
+	records := func(name string) runtime.Object {
+		return &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name + "-records"}}
+	}
+	for name, test := range map[string]struct {
+		there []runtime.Object
+		given string
+		want  string
+	}{
+		"of none":                    {want: "muster"},
+		"of the chart":               {there: []runtime.Object{records("muster")}, want: "muster"},
+		"of muster install on nodes": {there: []runtime.Object{records("muster-host")}, want: "muster-host"},
+		"of both":                    {there: []runtime.Object{records("muster-host"), records("muster")}, want: "muster"},
+		"of muster install, and another is asked about": {there: []runtime.Object{records("muster-host")}, given: "theirs", want: "theirs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options("v1.37.0", true, nil, func(*config.Configuration) {}, test.there...)
+			o.Name = test.given
+			_, text := run(t, o)
+			if want := fmt.Sprintf("%q not found", test.want); !strings.Contains(text, want) {
+				t.Errorf("it has not %s:\n%s", want, text)
 			}
 		})
 	}
