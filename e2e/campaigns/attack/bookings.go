@@ -249,19 +249,16 @@ func gangsThatNeverFit(ctx context.Context, g *ground, i int) error {
 	return nil
 }
 
-// gangBehindLies has a gang wait for pods that take a third of the hall, say that they end in a second, and do not for long; others say that
-// they run for an hour, and end at once. With more of the first ones the tenant would just have the hall, on a slow machine all of it.
+// gangBehindLies has a gang wait for pods that take more than half of the hall, say that they end in a second, and do not for long;
+// others say that they run for an hour, and end at once.
 func gangBehindLies(ctx context.Context, g *ground, i int) error {
 	for j := range hall/2 + 2 {
 		if err := g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("liar-", j), "1", endsAfter(time.Hour, time.Second))); err != nil {
 			return err
 		}
 	}
-	if i < hall/3 {
-		return g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("lazy-", i), "1", endsAfter(time.Second, time.Hour)))
-	}
-	if i < 40 {
-		return nil
+	if err := g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("lazy-", i), "1", endsAfter(time.Second, time.Hour))); err != nil || i < 40 {
+		return err
 	}
 	return g.raise(ctx, "behind")
 }
