@@ -1,9 +1,9 @@
 package await
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,11 +16,13 @@ func TestAPollThatComesNearerHasMoreTime(t *testing.T) {
 		ends  time.Duration
 		want  string // of the error, "" for none
 	}{
-		"it is so in time":            {func(since time.Duration) error { return after(since, 4*time.Second, "not yet") }, 4 * time.Second, ""},
-		"the answer is always one":    {func(time.Duration) error { return errors.New("no") }, 5 * time.Second, "it is the same since 5s: no"},
-		"it comes nearer, and is so":  {func(since time.Duration) error { return after(since, 9*time.Second, fmt.Sprint(since)) }, 9 * time.Second, ""},
-		"it comes nearer without end": {func(since time.Duration) error { return fmt.Errorf("after %s", since) }, 15 * time.Second, "after 14"},
-		"it came nearer, and no more": {func(since time.Duration) error { return fmt.Errorf("%s", min(since, 2*time.Second)) }, 7 * time.Second, ": 2s"},
+		"it is so in time":            {so(4*time.Second, "not yet"), 4 * time.Second, ""},
+		"the answer is always one":    {so(time.Hour, "no"), 5 * time.Second, "it is the same since 5s: no"},
+		"it comes nearer, and is so":  {so(9*time.Second, ""), 9 * time.Second, ""},
+		"it comes nearer without end": {so(time.Hour, ""), 15 * time.Second, ": 14."},
+		"it came nearer, and no more": {
+			func(since time.Duration) error { return errors.New(min(since, 2*time.Second).String()) }, 7 * time.Second, ": 2s",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -39,10 +41,12 @@ func TestAPollThatComesNearerHasMoreTime(t *testing.T) {
 	}
 }
 
-// after is an error until some time.
-func after(since, when time.Duration, not string) error {
-	if since >= when {
-		return nil
+// so is an error until some time: the time itself where it has no text.
+func so(when time.Duration, not string) func(since time.Duration) error {
+	return func(since time.Duration) error {
+		if since >= when {
+			return nil
+		}
+		return errors.New(cmp.Or(not, since.String()))
 	}
-	return errors.New(not)
 }

@@ -164,8 +164,7 @@ func (a *Applier) kubeadm(ctx context.Context, dry bool, edit func(map[string]an
 	return err == nil, err
 }
 
-// ForgetKubeadm takes back what TellKubeadm changes of kubeadm's ClusterConfiguration, and returns whether there is anything. With dry set, it
-// only tells.
+// ForgetKubeadm takes back what TellKubeadm changes, and returns whether there is anything. With dry set, it only tells.
 func (a *Applier) ForgetKubeadm(ctx context.Context, dry bool) (bool, error) {
 	return a.kubeadm(ctx, dry, nodeOf(Kubeadm).takeFromCluster)
 }

@@ -355,9 +355,9 @@ func TestWhatIsWrongWithAManifestIsSaid(t *testing.T) {
 		job("many", 10_001, "1"):                                    "Job default/many: 10001 pods start one by one",
 		pod("{name: p}", "{priority: high, containers: []}"):        "priority",
 		"{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: " + spec("1") + "}}}": "a pod on each node",
-		pod("{name: p}", "{containers: [{name: c, resources: {requests: {cpu: -4}}}]}"):                            "Pod default/p: spec.containers[0].resources.requests: cpu: -4: want 0 or more",
-		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: '3'}}":                      "Deployment default/d: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas",
-		"{apiVersion: batch/v1, kind: Job, metadata: {name: d}, spec: {paralelism: 3}}":                            `Job default/d: json: unknown field "paralelism"`,
+		pod("{name: p}", "{containers: [{resources: {requests: {cpu: -4}}}]}"):                                     "requests: cpu: -4: want",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: '3'}}":                      "of type int32",
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: d}, spec: {paralelism: 3}}":                            `field "paralelism"`,
 		pod("{name: p}", spec("many")) + "\n---\n{kind: [}":                                                        "document 2",
 	} {
 		const class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: low}, value: 1}"
