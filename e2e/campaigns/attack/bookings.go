@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -250,15 +251,29 @@ func gangsThatNeverFit(ctx context.Context, g *ground, i int) error {
 }
 
 // gangBehindLies has a gang wait for pods that take more than half of the hall, say that they end in a second, and do not for long;
-// others say that they run for an hour, and end at once.
+// others say that they run for an hour, and end at once. The gang comes once the first ones run: else it has their room, for long.
 func gangBehindLies(ctx context.Context, g *ground, i int) error {
-	for j := range hall/2 + 2 {
+	const liars = hall/2 + 2
+	for j := range liars {
 		if err := g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("liar-", j), "1", endsAfter(time.Hour, time.Second))); err != nil {
 			return err
 		}
 	}
-	if err := g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("lazy-", i), "1", endsAfter(time.Second, time.Hour))); err != nil || i < 40 {
+	if err := g.submit(ctx, newPod(tenantNamespace, fmt.Sprint("lazy-", i), "1", endsAfter(time.Second, time.Hour))); err != nil {
 		return err
+	}
+	pods, err := g.tenant.client.CoreV1().Pods(tenantNamespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	running := 0
+	for j := range pods.Items {
+		if pod := &pods.Items[j]; strings.HasPrefix(pod.Name, "liar-") && pod.Spec.NodeName != "" {
+			running++
+		}
+	}
+	if running < liars {
+		return nil
 	}
 	return g.raise(ctx, "behind")
 }
