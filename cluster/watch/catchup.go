@@ -32,16 +32,19 @@ type reached struct {
 	versions map[types.UID]string
 }
 
+func newReached() *reached { return &reached{versions: map[types.UID]string{}} }
+
 // after takes note once a handler has taken an object in.
 func (r *reached) after(h cache.ResourceEventHandler) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { h.OnAdd(object, false); r.note(object.(apiObject)) },
 		UpdateFunc: func(before, after any) {
 			h.OnUpdate(before, after)
-			if from, to := before.(apiObject), after.(apiObject); from.GetUID() != to.GetUID() {
+			from, to := before.(apiObject), after.(apiObject)
+			if from.GetUID() != to.GetUID() {
 				r.forget(from)
 			}
-			r.note(after.(apiObject))
+			r.note(to)
 		},
 		DeleteFunc: func(object any) {
 			h.OnDelete(object)
@@ -55,9 +58,6 @@ func (r *reached) after(h cache.ResourceEventHandler) cache.ResourceEventHandler
 func (r *reached) note(o apiObject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.versions == nil {
-		r.versions = map[types.UID]string{}
-	}
 	r.versions[o.GetUID()] = o.GetResourceVersion()
 }
 

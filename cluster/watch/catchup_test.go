@@ -39,7 +39,7 @@ func (b *behind) set(refuses bool, listed ...string) {
 
 func newBehind() *behind {
 	client := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
-	pods := &feed{resource: "pods", reached: &reached{}}
+	pods := &feed{resource: "pods", reached: newReached()}
 	b := &behind{Watcher: &Watcher{metadata: client, feeds: []*feed{{resource: "nodes"}, pods}}, pods: pods.reached}
 	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		b.mu.Lock()
@@ -151,7 +151,7 @@ func TestCatchingUpSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestVersionsAreNotedOnceObjectsAreInTheView(t *testing.T) {
-	var r reached
+	r := newReached()
 	before := func(object any) {
 		pod := object.(*corev1.Pod)
 		if r.has(pod.UID, pod.ResourceVersion) {

@@ -47,7 +47,7 @@ func newFeed(s source, log *slog.Logger, troubled *prometheus.CounterVec) (*feed
 	}
 	handles := handler(s)
 	if s.catchUp {
-		f.reached = &reached{}
+		f.reached = newReached()
 		handles = f.reached.after(handles)
 	}
 	var err error
